@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 import fp9.kernels  # noqa: F401  tests of small arrays reach the kernels: see fp9.system.warming
+from fp9.units import Unit
 from tests.support.costs import Meter
 
 
@@ -32,6 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if rows[test] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         rows[test] += 1
+    items.sort(key=_unit)
+
+
+def _unit(item: pytest.Item) -> str:
+    """The unit of a row, by which rows are sorted: one process then runs most rows of a unit, and makes its suites."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return next((value.name for value in parameters.values() if isinstance(value, Unit)), "")
 
 
 def pytest_collection_finish() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,7 +15,10 @@ from fp9.profiles import PROFILES, epilogues, sums
 from fp9.profiles.catalogue import SPLITS
 
 RNG = np.random.default_rng(45)
-A, B = (fp9.array(RNG.normal(size=shape), "e4m3") for shape in ((4, 300), (300, 6)))
+A, B = (
+    fp9.Array(RNG.normal(size=shape).astype(ml_dtypes.float8_e4m3fn).view(np.uint8), "e4m3")
+    for shape in ((4, 300), (300, 6))
+)
 ROWS = np.float32(RNG.uniform(0.5, 2, (4, 1))), np.float32(RNG.uniform(0.5, 2, (1, 6)))
 
 
