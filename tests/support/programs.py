@@ -21,11 +21,14 @@ def simulator() -> Simulator:
         pytest.skip(str(missing))
 
 
-def shared_library(folder: Path) -> AbstractContextManager[None]:
-    """Provide Verilator's compiled library while a design is built in `folder`."""
+def shared_library(folder: Path, *options: str) -> AbstractContextManager[None]:
+    """Provide Verilator's compiled library while a design is built in `folder`.
+
+    Builds with other compiler options than those of a simulation name them, and share a library of their own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     found = simulator()
-    return objects.library([found.version, found.environment()["MAKEFLAGS"]], folder)
+    return objects.library([found.version, found.environment()["MAKEFLAGS"], *options], folder)
 
 
 def built(folder: Path, *arguments: str) -> Path:

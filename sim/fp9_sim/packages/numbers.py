@@ -50,7 +50,8 @@ def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -
 
 _VERILOG_NUMBER = """\
   // (-1)^negative * significand * 2^exponent, as the bits of a binary64.
-  function [63:0] number(input negative, input [31:0] significand, input integer exponent);
+  function automatic [63:0] number(
+    input negative, input [31:0] significand, input integer exponent);  // verilator no_inline_task
     reg [52:0] scaled;
     integer biased;
     begin
@@ -76,11 +77,19 @@ def verilog_functions(unit: Unit) -> str:
     return "\n".join(parts)
 
 
+def _verilog_declared(name: str, fmt: Format) -> str:
+    # Verilator compiles such a function once, and not at each of its calls.
+    return (
+        f"  function automatic [63:0] {name}(input [{fmt.bits - 1}:0] code, input integer moved);"
+        "  // verilator no_inline_task"
+    )
+
+
 def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
     fields = Fields.of(fmt)
     hidden = "field != 0" if fields.subnormals else "magnitude != 0"
     lowest = "field == 0 ? 1 : field" if fields.subnormals else "field"
-    yield f"  function [63:0] {name}(input [{fmt.bits - 1}:0] code, input integer moved);"
+    yield _verilog_declared(name, fmt)
     yield f"    reg negative;\n    reg [{fields.width - 1}:0] magnitude;\n    integer field;"
     yield "    begin"
     yield f"      {{negative, magnitude}} = code >> {fields.padding};"
@@ -101,7 +110,7 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
     yield "  };"
-    yield f"  function [63:0] {name}(input [{fmt.bits - 1}:0] code, input integer moved);"
+    yield _verilog_declared(name, fmt)
     yield f"    {name} = {name.upper()}[64 * code +: 64];"
     yield "  endfunction"
 

@@ -24,7 +24,9 @@ from fp9_sim.simulators.objects import library, publish, shared
 DEFAULT_FOLDER = Path("build/sim")
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
-_VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
+# A design in several source files compiles a header of its own, which takes more time than the design. By default,
+# Verilator splits a design at a fifth of this size.
+_VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw", "--output-split", "100000")
 
 _HEADER = "runtime.h"
 """Name of the precompiled header with Verilator's runtime headers, which take most of a build's time.

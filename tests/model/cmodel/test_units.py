@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,10 +63,16 @@ def passes(program: Path, vectors: Path, compiler: Compiler = GCC) -> bool:
     return done.stdout.startswith("PASS: ")
 
 
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Unit], Path]:
+    """Return a function that gives the bench of a unit's header, which all suites of the unit share."""
+    return functools.cache(lambda unit: built(unit, tmp_path_factory.mktemp(unit.name)))
+
+
 @pytest.mark.every(8)
 @pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
-def test_smoke_suites_agree(unit: Unit, tmp_path: Path) -> None:
-    assert passes(built(unit, tmp_path), export(generate(unit, "smoke"), tmp_path))
+def test_smoke_suites_agree(unit: Unit, bench: Callable[[Unit], Path], tmp_path: Path) -> None:
+    assert passes(bench(unit), export(generate(unit, "smoke"), tmp_path))
 
 
 @pytest.mark.every(3)
@@ -86,10 +94,10 @@ def test_smoke_suites_agree_on_other_compilers_and_machines(unit: Unit, machine:
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["corner", "random"])
 @pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
-def test_corner_and_random_suites_agree(unit: Unit, suite: str, tmp_path: Path) -> None:
+def test_corner_and_random_suites_agree(unit: Unit, suite: str, bench: Callable[[Unit], Path], tmp_path: Path) -> None:
     """100,000 random operations; `benchmarks/cmodel.py` runs 10 million."""
     vectors = export(generate(unit, suite, 100_000 if suite == "random" else None), tmp_path)
-    assert passes(built(unit, tmp_path), vectors)
+    assert passes(bench(unit), vectors)
 
 
 def test_the_bench_prints_the_first_mismatch_with_its_operands(tmp_path: Path) -> None:
