@@ -6,6 +6,7 @@ Operands are finite, because an infinity or NaN in one product would decide the 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -155,19 +156,21 @@ def power_products(unit: Mac) -> dict[int, Product]:
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
-            for x, y in ((x, y) for x in _powers_of_two(a) for y in _powers_of_two(b)):
-                exponent = floor_log2(a.value_of(x)) + floor_log2(b.value_of(y))
-                found.setdefault(exponent, (x, y, i, j))
+            for (x, of_x), (y, of_y) in itertools.product(_powers_of_two(a), _powers_of_two(b)):
+                found.setdefault(of_x + of_y, (x, y, i, j))
     return found
 
 
 @functools.lru_cache(maxsize=64)  # a 16-bit format has 32,768 codes to search
-def _powers_of_two(fmt: Format) -> list[int]:
-    return [
-        code
-        for code in range(1 << (fmt.bits - 1))
-        if fmt.kind_of(code) is Kind.FINITE and fmt.value_of(code) == pow2(floor_log2(fmt.value_of(code)))
-    ]
+def _powers_of_two(fmt: Format) -> list[tuple[int, int]]:
+    # The code and the exponent of each positive power of two.
+    found = []
+    for code in range(1 << (fmt.bits - 1)):
+        if fmt.kind_of(code) is Kind.FINITE:
+            number = fmt.value_of(code)
+            if number == pow2(exponent := floor_log2(number)):
+                found.append((code, exponent))
+    return found
 
 
 def _places(unit: Mac) -> Inputs:
