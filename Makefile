@@ -18,7 +18,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 COMPLETE := .venv/.complete
 UV := uv==0.13.9
-PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --costs
+# With two threads in each of two processes, NumPy's matrix products take five times as long: the threads wait actively.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --costs
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 # Otherwise some hundred processes would each compile the packages.
