@@ -7,8 +7,9 @@ from fp9.system.missing import install_hint
 
 try:
     import torch as _torch  # noqa: F401
+    import xxhash as _xxhash  # noqa: F401
 except ImportError as error:
-    raise ImportError(f"fp9_ml.torch needs PyTorch; install it with: {install_hint('torch')}") from error
+    raise ImportError(f"fp9_ml.torch needs PyTorch and xxhash; install them with: {install_hint('torch')}") from error
 
 from fp9_ml.torch.attention import MultiheadAttention
 from fp9_ml.torch.blocks import BlockLinear, convert_blocks

@@ -12,5 +12,5 @@ def test_the_import_without_pytorch_says_what_to_install(monkeypatch: pytest.Mon
     for name in [name for name in sys.modules if name == "fp9_ml.torch" or name.startswith("fp9_ml.torch.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"needs PyTorch; install it with: pip install .*\[torch\]'$"):
+    with pytest.raises(ImportError, match=r"needs PyTorch and xxhash; install them with: pip install .*\[torch\]'$"):
         importlib.import_module("fp9_ml.torch")
