@@ -51,8 +51,7 @@ def encoder(request: Request, dtype: np.dtype[Any], size: int, counts: bool = Fa
 
 
 class _Compiled:
-    """Plans of one cast by kernels, without and with look-up tables. The second is used once the first encoded enough
-    numbers to pay for a table."""
+    """Plans of one cast by kernels. Once the cast has encoded enough numbers to pay for it, a look-up table is used."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request, self._dtype, self._encoded = request, dtype, 0

@@ -186,6 +186,7 @@ class Products:
             codes[rows] = loaded.codes.codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
+            # A copy, because Numba would compile the kernels again for arrays that are read-only or not contiguous.
             found = fast.flagged(rows, slice(None), np.array(start[rows]))
             codes[rows] = loaded.codes.codes_of(found.numbers, output)
             flags[rows] = found.flags

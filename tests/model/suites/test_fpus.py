@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
+from tests.support.multi_fpus import DESCRIBED
 from tests.support.rosters import units
 
 from fp9.casts.arrays import decode_to
@@ -14,13 +13,7 @@ from fp9.formats.rounding import Rounding
 from fp9.suites.columns import classes
 from fp9.suites.corner import corner
 from fp9.units import Fpu, FpuOp, MultiFpu, MultiFpuOp
-from fp9.vectors import VectorSet, generate
-
-
-@functools.cache
-def made_for(unit: MultiFpu) -> VectorSet:
-    """The corner suite of a unit, which takes a third of a second, and its golden results."""
-    return generate(unit, "corner")
+from fp9.vectors import generate
 
 
 @pytest.mark.parametrize("unit", units(Fpu), ids=lambda unit: unit.name)
@@ -35,7 +28,7 @@ def test_operands_that_an_operation_does_not_read_are_special_too(unit: Fpu) -> 
 @pytest.mark.parametrize("unit", units(MultiFpu), ids=lambda unit: unit.name)
 def test_sums_just_below_the_normal_range_have_each_leading_bit_at_0(unit: MultiFpu) -> None:
     """A result is tiny after rounding unless all its leading bits are 1 (IEEE 754-2019 section 7.5)."""
-    made = made_for(unit)
+    made = generate(unit, "corner")
     whole = (made.inputs["op"] == unit.operations.index(MultiFpuOp.FMADD)) & (made.inputs.get("vector", 0) == 0)
     columns = {name: column[whole] for name, column in {**made.inputs, **made.expected}.items()}
     for result in unit.formats:
@@ -55,16 +48,17 @@ def test_sums_just_below_the_normal_range_have_each_leading_bit_at_0(unit: Multi
 @pytest.mark.parametrize("unit", units(MultiFpu), ids=lambda unit: unit.name)
 def test_every_value_of_a_select_meets_operations_that_read_it(unit: MultiFpu) -> None:
     """Unused values of `op` select the last operation, which then meets all values of the formats' selects."""
-    made = made_for(unit).inputs
+    made = generate(unit, "corner").inputs
     last = made["op"] >= len(unit.operations) - 1
     for port in unit.inputs:
         if port.name in {"op", unit.format_port("a"), unit.format_port("result")}:
             assert {*made[port.name][last].tolist()} >= {*range(len(port.choices) - 1, 1 << port.width)}, port.name
 
 
-def test_an_fpu_of_powers_of_two_has_a_corner_suite() -> None:
-    """tests/model/golden/test_multi_fpus.py generates the corner suites of the other units outside the catalogue."""
-    unit = MultiFpu("powers", (format("binary8p1se"), format("fp16")))
+@pytest.mark.parametrize(
+    "unit", [*DESCRIBED, MultiFpu("powers", (format("binary8p1se"), format("fp16")))], ids=lambda unit: unit.name
+)
+def test_units_unlike_the_catalogues_have_a_corner_suite(unit: MultiFpu) -> None:
     assert len(corner(unit, np.random.default_rng(0))["a"])
 
 
