@@ -11,6 +11,7 @@ GROUPS = (
     "casts",
     "matmul",
     "flags",
+    "waits",
     "threads",
     "small",
     "blocks",

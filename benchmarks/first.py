@@ -44,10 +44,15 @@ def run() -> list[Result]:
         _seconds(_KERNELS, folder)  # writes the bytecode of all modules, as an installation does
     for name, call in CALLS.items():
         with tempfile.TemporaryDirectory() as folder:
-            small, compiled, loaded = (_seconds(start + call, folder) for start in ("", *(_KERNELS,) * 2))
+            small, compiled, loaded = seconds(call, folder)
         kernels = f"kernels: compiled {compiled:5.2f} s, from the cache {loaded:5.2f} s"
         print(f"first call, {name:30} NumPy {small:5.2f} s   {kernels}")
     return []
+
+
+def seconds(call: str, folder: str) -> tuple[float, float, float]:
+    """Return the processor time of a first call: with NumPy, with kernels not in the folder, and with kernels in it."""
+    return _seconds(call, folder), _seconds(_KERNELS + call, folder), _seconds(_KERNELS + call, folder)
 
 
 def _seconds(call: str, folder: str) -> float:

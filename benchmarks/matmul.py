@@ -13,7 +13,15 @@ import fp9
 from benchmarks.measure import Contender, Result, baseline, measure
 
 SHAPES = ((512, 512, 512), (64, 256, 4096))
-FORMATS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
+FORMATS = (
+    ("e4m3", "e4m3"),
+    ("e4m3", "e5m2"),
+    ("hif8", "hif8"),
+    ("hfp8_143", "hfp8_152"),
+    ("fp16", "fp16"),
+    ("bf16", "bf16"),
+    ("dlfloat16", "dlfloat16"),
+)
 ENGINES = {
     "fma_fp32": None,
     "fma_bf16": None,

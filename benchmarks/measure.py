@@ -62,19 +62,25 @@ Clock = Callable[[], float]
 def measure(
     operation: str, elements: int, contenders: list[Contender], clock: Clock = time.perf_counter
 ) -> list[Result]:
-    """Return the best of `REPEATS` runs of each contender, after one run to warm up.
+    """Return the highest rate of each contender in `REPEATS` runs, as in `shortest`."""
+    times = shortest(contenders, REPEATS, clock)
+    return [Result(operation, package, elements / seconds / 1e6) for package, seconds in times.items()]
+
+
+def shortest(contenders: list[Contender], repeats: int, clock: Clock = time.perf_counter) -> dict[str, float]:
+    """Return the shortest time of each contender in seconds, after one run to warm up.
 
     Contenders take turns. A process clock does not count other work on the machine.
     """
     best = dict.fromkeys((contender.package for contender in contenders), float("inf"))
     for contender in contenders:
         contender.run()
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for contender in contenders:
             start = clock()
             contender.run()
             best[contender.package] = min(best[contender.package], clock() - start)
-    return [Result(operation, package, elements / seconds / 1e6) for package, seconds in best.items()]
+    return best
 
 
 def report(results: list[Result]) -> str:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from benchmarks.measure import Contender, Result, baseline, measure
+from fp9.system.parallel import cores
 
 WIDTHS, BATCH = (64, 256, 256, 10), 256
 RECIPES = ("te_delayed", "hif8", "hfp8")
 
 
 def run() -> list[Result]:
+    multiply_adds = 3 * BATCH * sum(n * m for n, m in itertools.pairwise(WIDTHS))
+    return [
+        result
+        for recipe, threads, contenders in steps()
+        for result in measure(f"step, {recipe}, torch threads: {threads}", multiply_adds, contenders)
+    ]
+
+
+def steps() -> Iterator[tuple[str, int, list[Contender]]]:
+    """Yield each recipe and number of threads, with the steps of fp9 and of PyTorch. Nothing without PyTorch."""
     torch = baseline("torch")
     if torch is None:
-        return []
+        return
     import fp9_ml.torch as ft  # optional
 
     torch.manual_seed(0)
-    pairs = list(itertools.pairwise(WIDTHS))
-    multiply_adds = 3 * BATCH * sum(n * m for n, m in pairs)
-    layers = [module for n, m in pairs for module in (torch.nn.Linear(n, m), torch.nn.ReLU())]
+    layers = [module for n, m in itertools.pairwise(WIDTHS) for module in (torch.nn.Linear(n, m), torch.nn.ReLU())]
     network = torch.nn.Sequential(*layers[:-1])
     x, labels = torch.randn(BATCH, WIDTHS[0]), torch.randint(WIDTHS[-1], (BATCH,))
 
@@ -35,11 +44,8 @@ def run() -> list[Result]:
 
         return once
 
-    results = []
-    for threads in sorted({1, torch.get_num_threads()}):
+    for threads in sorted({1, cores()}):
         torch.set_num_threads(threads)
-        for name in RECIPES:
-            ours = ft.convert(copy.deepcopy(network), name)
-            contenders = [Contender("fp9", step(ours)), Contender("torch", step(copy.deepcopy(network)))]
-            results += measure(f"step, {name}, torch threads: {threads}", multiply_adds, contenders)
-    return results
+        for recipe in RECIPES:
+            ours = ft.convert(copy.deepcopy(network), recipe)
+            yield recipe, threads, [Contender("fp9", step(ours)), Contender("torch", step(copy.deepcopy(network)))]
