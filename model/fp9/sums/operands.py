@@ -32,11 +32,17 @@ class Span(NamedTuple):
     highest: int  # exponent of the highest bit
     precision: int  # number of significand bits
 
+    def coarse(self, outer: Span) -> Span:
+        """Return a range with ends at multiples of 8, inside the range `outer`."""
+        lowest, highest = self.lowest - self.lowest % _COARSE, self.highest + -self.highest % _COARSE
+        return self._replace(lowest=max(lowest, outer.lowest), highest=min(highest, outer.highest))
+
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
         # Scales change the exponents by `low` to `high`, and add up to `bits` bits to the significands.
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
+_NARROW, _COARSE = 8, 8
 _NOWHERE = -np.iinfo(np.int16).max
 
 
@@ -106,6 +112,8 @@ class _Kept:
         return self.tables.span._replace(lowest=self.seen.lowest, highest=self.seen.highest)
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
+        if what == "lowest bits" and self.tables.span.lowest < NO_EXPONENT <= self.seen.lowest:
+            what = "lowest bits as bytes"
         with self._making:
             if (made := self._made.get((what, swapped))) is None:
                 shape = self.codes.shape
@@ -144,6 +152,15 @@ class Operand:
     def met_span(self) -> Span:
         """Return the exponent range of the numbers that occur in the operand."""
         return self._kept.met_span
+
+    @property
+    def likely_span(self) -> Span:
+        """Return the exponent range of an 8-bit format, or about the range of the numbers that occur in the operand.
+
+        Most operands of a wider format use few of its exponents. Coarse ranges of different operands are often equal,
+        so that a strategy for the range is chosen once.
+        """
+        return self.span if self.format.bits <= _NARROW else self.met_span.coarse(self.span)
 
     @property
     def is_finite(self) -> bool:
@@ -197,7 +214,8 @@ class Operand:
           NaN.
         - "powers": the powers of two that determine alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
-        - "lowest bits": the exponent of each number's lowest 1 bit, as int8, or as int16 for formats such as BF16.
+        - "lowest bits": the exponent of each number's lowest 1 bit, as int8, or as int16 if the exponent of a number is
+          lower than a byte can be.
         - "finite": which codes are finite.
         """
         return self._kept.array(what, self._swapped)
@@ -356,6 +374,7 @@ _TABLES: dict[str, Callable[[Format], NDArray[Any]]] = {
     "integers": integer_table,
     "exponents": exponent_table,
     "lowest bits": lowest_bit_table,
+    "lowest bits as bytes": lambda fmt: lowest_bit_table(fmt).astype(np.int8),
     "powers": power_table,
     "finite": finite_table,
 }

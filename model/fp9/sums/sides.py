@@ -78,13 +78,14 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
+    span = operand.likely_span
+    made = Side(operand, view, depth, span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made
     if engine.step.group is not None:
         return replace(made, groups=_at_groups(scales, engine.step.group, block))
     if engine.step.exact or engine.step.scaling is Scaling.PRODUCTS:
-        return replace(made, scales=_spread(scales, block, depth), span=scales.widened(operand.span))
+        return replace(made, scales=_spread(scales, block, depth), span=scales.widened(span))
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
 

@@ -35,6 +35,9 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Matrix-product strategy for accumulators that add the products of a step exactly and then round to nearest."""
 
+    held_bits: float = BINARY64.precision
+    """Number of significand bits that the kernel's sums must not exceed, or infinity."""
+
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._constants = self._constants_of(engine, self.depth, *_ends(a, b))
@@ -58,7 +61,8 @@ class Rounded(Tiled):
     def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
         coarse, fine = cls._steps(engine, depth, lowest, highest)
         t = rounder(engine.result.format, engine.result.rounding, cls.carrier)  # type: ignore[arg-type]
-        return _numbers(engine, cls.carrier, coarse, fine, cls._doubts_tiny(engine, lowest)), t  # type: ignore[arg-type]
+        doubts_tiny = cls._doubts_tiny(engine, lowest)
+        return _numbers(engine, cls.carrier, cls.held_bits, coarse, fine, doubts_tiny), t  # type: ignore[arg-type]
 
     @staticmethod
     def _doubts_tiny(engine: Engine, lowest: int) -> bool:
@@ -123,7 +127,7 @@ class RoundedNarrow(Rounded):
 
     # If results have at most 11 significand bits, an inexact float32 sum is far from every midpoint, so double rounding
     # is harmless.
-    carrier = np.float32
+    carrier, held_bits = np.float32, math.inf
 
     @staticmethod
     def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
@@ -166,9 +170,54 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
+class RoundedWide(Rounded):
+    """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
+
+    # A float64 sum is inexact only if one of its two terms is far larger than the other. If the accumulator is larger,
+    # the sum is far from every midpoint. If the product is larger, it can be a midpoint. The sum is then on the right
+    # side of the midpoint, unless the accumulator is less than half a last place of the product.
+    held_bits = math.inf
+
+    @classmethod
+    def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
+        numbers, t = super()._constants_of(engine, depth, lowest, highest)
+        return numbers._replace(facts=(*numbers.facts, t.limit)), t
+
+    @staticmethod
+    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
+        step = _step_of_midpoints(engine, lowest, highest)
+        return step, step
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        result, bits = engine.result, engine.result.format.precision + a.precision + b.precision
+        low = result.format.subnormals or result.rounding is Rounding.RNA
+        single = engine.step.products == 1 and bits < BINARY64.precision - 4
+        return single and low and Rounded.fits(engine, a, b, depth_bits)
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        # `Rounded` is faster if it needs no exponents.
+        lowest, highest = _ends(a, b)
+        coarse, _ = Rounded._steps(engine, a.depth, lowest, highest)
+        if lowest >= coarse or not Tiled.takes(engine, a, b, depth_bits):
+            return False
+        return finer_rows(a, b, _step_of_midpoints(engine, lowest, highest)) is not None
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        return None
+
+    @property
+    def has_flags(self) -> bool:
+        return False
+
+    _kernel = staticmethod(chain_kernels.rounded_anywhere)
+
+
 @functools.lru_cache(maxsize=256)
 def _numbers(
-    engine: Engine, carrier: type[np.floating[Any]], coarse: int, fine: int, doubts_tiny: bool
+    engine: Engine, carrier: type[np.floating[Any]], held_bits: float, coarse: int, fine: int, doubts_tiny: bool
 ) -> chain_kernels.Rounded:
     result, numbers = engine.result.format, np.finfo(carrier)
     assert isinstance(result, FixedFormat)
@@ -177,13 +226,14 @@ def _numbers(
     largest = min(float(result.max), 2.0 ** (numbers.maxexp - 1 - drop))
 
     def step(exponent: int) -> chain_kernels.Step:
-        exact = 2.0 ** (exponent + BINARY64.precision) if carrier is np.float64 else np.inf
-        return chain_kernels.Step(exponent, carrier(2.0**exponent), carrier(min(largest, exact)))
+        return chain_kernels.Step(
+            exponent, carrier(2.0**exponent), carrier(min(largest, 2.0 ** (exponent + held_bits)))
+        )
 
     return chain_kernels.Rounded(
         engine.step.products,
         _MODES[engine.result.rounding],
-        carrier(2.0**drop),
+        (carrier(2.0**drop),),
         step(coarse),
         step(fine),
         carrier((1 + 2.0**-result.precision) ** (BLOCK + 1)),
@@ -211,12 +261,21 @@ def _fine_step(engine: Engine, lowest: int, highest: int) -> int:
     return max(places, _held_step(highest, BLOCK))
 
 
+def _step_of_midpoints(engine: Engine, lowest: int, highest: int) -> int:
+    # If accumulators are zero or at least half a last place of the largest product, the last place being that of
+    # float64, all numbers may be multiples of any lower step.
+    result, half_a_place = engine.result.format, highest + 2 - BINARY64.precision
+    places = min(lowest, result.quantum(result.lowest_exponent))
+    return places if lowest_step(result) >= half_a_place else max(places, half_a_place)
+
+
 def _range(x: Span) -> int:
     return max(abs(x.lowest), abs(x.highest))
 
 
 TILED: tuple[type[FastSums], ...] = (
     RoundedNarrow,
+    RoundedWide,
     Rounded,
     AlignedNarrow,
     Aligned,

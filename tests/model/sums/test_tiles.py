@@ -25,10 +25,13 @@ from fp9.kernels.tiles import aligned, rounded_chains
 from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
 from fp9.sums.sides import side
+from fp9.sums.strategy import FastSums
+from fp9.sums.tiled import Tiled
 from fp9.units import Dot
 from fp9.units.toml import build
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
+WIDE_PAIRS = (("fp16", "fp16"), ("bf16", "bf16"), ("dlfloat16", "dlfloat16"), ("e4m3", "fp16"))
 ENGINES = [name for name in PRESETS if engine(name).step.group is None]
 _FEW = 40  # products of one block, whose end nothing looks at
 SHAPE = (25, 75, 140)
@@ -40,12 +43,12 @@ def ordinary(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDAr
 
 
 def any_number(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
-    codes = np.arange(256, dtype=np.uint8)
+    codes = np.arange(1 << fp9.format(fmt).bits, dtype=fp9.format(fmt).dtype)
     return rng.choice(codes[np.isfinite(fp9.decode(codes, fmt))], shape)
 
 
 def any_code(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
-    return rng.integers(0, 256, shape).astype(np.uint8)
+    return rng.integers(0, 1 << fp9.format(fmt).bits, shape).astype(fp9.format(fmt).dtype)
 
 
 def some_special(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
@@ -96,6 +99,49 @@ def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str,
     a, b = a[:, :_FEW], b[:_FEW]
     c: Any = {"c": addends(name, SHAPE[:2], rng), "format_c": engine(name).addend_format}
     check(a, b, formats, name, **c)
+
+
+WIDE_PRODUCTS = thinned(itertools.product(ENGINES, WIDE_PAIRS, (ordinary, any_code, some_special, small)), every=4)
+
+
+@pytest.mark.every(48)
+@pytest.mark.parametrize(("name", "formats", "made"), WIDE_PRODUCTS)
+def test_products_of_16_bit_operands_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
+    rng = np.random.default_rng(6)
+    shape = (13, 70, 66)
+    check(made(formats[0], shape[::2], rng), made(formats[1], shape[:0:-1], rng), formats, name)
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("exponent", [-12, -24, -27, -42, -110])
+@pytest.mark.parametrize("fmt", ["fp16", "bf16", "dlfloat16"])
+@pytest.mark.parametrize("name", ["fma_fp16", "fma_bf16", "fma_fp32", "dlfloat", "chunked"])
+def test_products_that_are_midpoints_meet_tiny_sums(name: str, fmt: str, exponent: int) -> None:
+    """A tiny sum decides to which side a midpoint of the result format is rounded.
+
+    (1 + 2^-4)^2, (1 + 2^-5)^2 and (1 + 2^-5)(1 + 2^-6) are midpoints of numbers of 8, 10 and 11 bits. Few numbers are
+    large. In the second product, only one row and one column have small numbers.
+    """
+    rng = np.random.default_rng(-exponent)
+    significands = np.array([1, 1 + 2**-4, 1 + 2**-5, 1 + 2**-6]) * np.array([[1], [-1]])
+    large, small = (
+        [rng.choice(significands.ravel(), shape) * 2.0**power for shape in ((24, 90), (90, 70))]
+        for power in (0, exponent)
+    )
+    a, b = (np.where(rng.random(x.shape) < 0.1, x, y) for x, y in zip(large, small, strict=True))
+    check(fp9.encode(a, fmt), fp9.encode(b, fmt), (fmt, fmt), name)
+    large[0][4], large[1][:, 9] = a[4], b[:, 9]
+    check(fp9.encode(large[0], fmt), fp9.encode(large[1], fmt), (fmt, fmt), name)
+
+
+@pytest.mark.parametrize("formats", [*WIDE_PAIRS[:3]], ids="x".join)
+@pytest.mark.parametrize("name", ["hopper_16bit", "ampere", "fma_fp16", "dlfloat", "chunked"])
+def test_ordinary_16_bit_operands_stay_in_tiles(name: str, formats: tuple[str, str]) -> None:
+    """The numbers of an operand count, and not all numbers of a format such as BF16."""
+    rng = np.random.default_rng(0)
+    sums = _fast_sums(name, formats, ordinary(formats[0], (64, 128), rng), ordinary(formats[1], (128, 64), rng))
+    assert isinstance(sums, Tiled)
+    assert sums._special_rows is None or not sums._special_rows.any()
 
 
 @pytest.mark.slow
@@ -186,6 +232,14 @@ def test_sums_that_leave_the_lowest_binades_and_return(name: str, exponent: int)
     check(a, b, ("hif8", "hif8"), name, c=rng.choice(lowest, (rows, columns)), format_c=output)
 
 
+def _fast_sums(name: str, formats: tuple[str, str], a: NDArray[Any], b: NDArray[Any]) -> FastSums | None:
+    left, right = (
+        side(fp9.operand(codes, fmt), lambda array: array, a.shape[1], engine(name), None, None)
+        for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
+    )
+    return tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk.length is not None)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
 @pytest.mark.parametrize("name", ["dlfloat", "chunked", "fma_fp16", "fma_bf16", "fmma"])
@@ -193,11 +247,8 @@ def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats
     """Bits below the lowest binade's last place send a block to another tile, and no row out of all tiles."""
     rng = np.random.default_rng(0)
     a, b = ordinary(formats[0], (64, 512), rng), ordinary(formats[1], (512, 64), rng)
-    left, right = (
-        side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
-        for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
-    )
-    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk.length is not None)
+    sums = _fast_sums(name, formats, a, b)
+    assert sums is not None
     sums.run(slice(0, 64), np.zeros((64, 64)))
     assert isinstance(sums, tiles.Rounded)
     assert "_others" not in vars(sums)

@@ -34,13 +34,36 @@ def away(code: Code, x: Any, scale: Any) -> Any:
     return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
 
 
+def to_even_anywhere(code: Code, x: Any, scale: Any, limit: Any) -> Any:
+    # As `to_even`, but below `limit`, the smallest normal number, the last bits of all results have the same weight.
+    # One and a half times `scale` serves numbers of both signs, so that only a result of zero needs the sign of `x`.
+    builder = code.builder
+    exponents = code.constant(code.exponent_field << code.fraction_bits)
+    power = code.as_numbers(builder.and_(code.as_bits(x), exponents))
+    power = builder.select(builder.fcmp_ordered(">", power, limit), power, limit)
+    scale = builder.fmul(scale, code.constant(1.5, code.float))
+    rounded = code.fma(power, builder.fneg(scale), code.fma(power, scale, x))
+    return code.as_numbers(builder.or_(code.as_bits(rounded), _sign(code, x)))
+
+
+def away_anywhere(code: Code, x: Any, scale: Any, limit: Any) -> Any:
+    # As `away`, but below `limit`, results are zero.
+    is_small = code.builder.fcmp_ordered("<", code.magnitude(x), limit)
+    kept = code.builder.select(is_small, code.constant(0), code.as_bits(away(code, x, scale)))
+    return code.as_numbers(code.builder.or_(kept, _sign(code, x)))
+
+
+def _sign(code: Code, x: Any) -> Any:
+    return code.builder.and_(code.as_bits(x), code.constant(-1 << (code.bits - 1)))
+
+
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
     size = code.magnitude(x)
     small = code.as_bits(builder.fsub(builder.fadd(size, magic), magic))
-    small = builder.or_(small, builder.and_(bits, code.constant(-1 << (code.bits - 1))))
+    small = builder.or_(small, _sign(code, x))
     return code.as_numbers(builder.select(builder.fcmp_ordered("<", size, limit), small, usual))
 
 

@@ -13,7 +13,17 @@ import numpy as np
 
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import largest
-from fp9.kernels.tiles.chain_tiles import BLOCK, at_edge, away, changed_or_tiny, pack, rounding_tile, to_even
+from fp9.kernels.tiles.chain_tiles import (
+    BLOCK,
+    at_edge,
+    away,
+    away_anywhere,
+    changed_or_tiny,
+    pack,
+    rounding_tile,
+    to_even,
+    to_even_anywhere,
+)
 from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
 
 _ROWS = 4 if WIDE else 2
@@ -40,7 +50,8 @@ class Rounded(NamedTuple):
     products: int
     mode: int
     # Numbers have the float type of the sums.
-    scale: Any  # 2^(fraction bits that the result does not have)
+    # 2^(fraction bits that the result does not have); and the bound of the lowest binades, for `rounded_anywhere`
+    facts: tuple[Any, ...]
     coarse: Step  # sums of its multiples meet no edge of the lowest binades
     fine: Step  # all numbers are multiples of it
     growth: Any  # by which roundings of a block may enlarge a sum
@@ -52,6 +63,7 @@ _FACTS = 8
 
 _even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
 _away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
+_even_anywhere, _away_anywhere = (rounding_tile(_ROWS, rounding, 2) for rounding in (to_even_anywhere, away_anywhere))
 _edge, _edge_steps = (rounding_tile(1, at_edge, _FACTS, several, mark=changed_or_tiny) for several in (False, True))
 
 
@@ -69,6 +81,14 @@ def _several_products(mode, some):
         _even_steps(some)
     else:
         _away_steps(some)
+
+
+@inlined
+def _one_anywhere(mode, some):
+    if mode == NEAREST_EVEN:
+        _even_anywhere(some)
+    else:
+        _away_anywhere(some)
 
 
 @inlined
@@ -141,7 +161,7 @@ def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
         for i in range(row, min(row + _ROWS, panel.shape[0])):
             _marked_at_edge(edge, (a, a.shape[1], values, panel, first, i, steps, products, *facts), marks)
     else:
-        some = (a, a.shape[1], values, panel, first, row, steps, products, s.scale)
+        some = (a, a.shape[1], values, panel, first, row, steps, products, *s.facts)
         _marked(tile, s.mode, some, marks, row, columns)
 
 
@@ -259,6 +279,12 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     # `lost`: a single array (m, n), which receives a nonzero integer if rounding changes the float sum. An inexact
     # float addition alone does not set the integer.
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
+
+
+@kernel
+def rounded_anywhere(s, t, sides, sums, products, redo, join, lost):
+    """Compute `rounded`, with the same speed for sums in the lowest binades."""
+    _blocks(_one_anywhere, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
