@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from typing import Any
@@ -17,6 +18,7 @@ from fp9.formats.rounding import Rounding
 from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import rounded_chains as chain_kernels
 from fp9.kernels.tiles.chain_tiles import BLOCK
+from fp9.kernels.tiles.vectors import CAN_WATCH
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
@@ -68,8 +70,8 @@ class Rounded(Tiled):
     def _doubts_tiny(engine: Engine, lowest: int) -> bool:
         return False
 
-    @staticmethod
-    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
+    @classmethod
+    def _steps(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
         # A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
         # are multiples of the fine step, except in the rows and columns marked as special. The coarse step must be so
         # large that float64 holds all sums of the largest products.
@@ -129,8 +131,8 @@ class RoundedNarrow(Rounded):
     # is harmless.
     carrier, held_bits = np.float32, math.inf
 
-    @staticmethod
-    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
+    @classmethod
+    def _steps(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
         return lowest_step(engine.result.format), BINARY32.lowest_quantum
 
     @staticmethod
@@ -170,30 +172,31 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
-class RoundedWide(Rounded):
-    """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
+class _RoundedWide(Rounded):
+    """Base class of strategies for wide numbers, whose sums may have bits that float64 does not hold."""
 
-    # A float64 sum is inexact only if one of its two terms is far larger than the other. If the accumulator is larger,
-    # the sum is far from every midpoint. If the product is larger, it can be a midpoint. The sum is then on the right
-    # side of the midpoint, unless the accumulator is less than half a last place of the product.
     held_bits = math.inf
 
     @classmethod
     def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
         numbers, t = super()._constants_of(engine, depth, lowest, highest)
-        return numbers._replace(facts=(*numbers.facts, t.limit)), t
+        mode = chain_kernels.FLUSHED if engine.result.format.flushes else chain_kernels.SUBNORMALS
+        return numbers._replace(facts=cls._facts(numbers, t), mode=mode), t
 
     @staticmethod
-    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
-        step = _step_of_midpoints(engine, lowest, highest)
+    @abc.abstractmethod
+    def _facts(numbers: chain_kernels.Rounded, t: Any) -> tuple[Any, ...]:
+        """Return the constants of the tile's rounding."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def _step(engine: Engine, lowest: int, highest: int) -> int:
+        """Return the exponent of a unit, of which the numbers of all rows but a few must be multiples."""
+
+    @classmethod
+    def _steps(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
+        step = cls._step(engine, lowest, highest)
         return step, step
-
-    @staticmethod
-    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        result, bits = engine.result, engine.result.format.precision + a.precision + b.precision
-        low = result.format.subnormals or result.rounding is Rounding.RNA
-        single = engine.step.products == 1 and bits < BINARY64.precision - 4
-        return single and low and Rounded.fits(engine, a, b, depth_bits)
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
@@ -202,7 +205,7 @@ class RoundedWide(Rounded):
         coarse, _ = Rounded._steps(engine, a.depth, lowest, highest)
         if lowest >= coarse or not Tiled.takes(engine, a, b, depth_bits):
             return False
-        return finer_rows(a, b, _step_of_midpoints(engine, lowest, highest)) is not None
+        return finer_rows(a, b, cls._step(engine, lowest, highest)) is not None
 
     @classmethod
     def small_tiles(cls, problem: Problem) -> SmallTiles | None:
@@ -212,7 +215,54 @@ class RoundedWide(Rounded):
     def has_flags(self) -> bool:
         return False
 
+
+class RoundedWide(_RoundedWide):
+    """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
+
+    # A float64 sum is inexact only if one of its two terms is far larger than the other. If the accumulator is larger,
+    # the sum is far from every midpoint. If the product is larger, it can be a midpoint. The sum is then on the right
+    # side of the midpoint, unless the accumulator is less than half a last place of the product.
+
+    @staticmethod
+    def _facts(numbers: chain_kernels.Rounded, t: Any) -> tuple[Any, ...]:
+        return *numbers.facts, t.limit
+
+    @staticmethod
+    def _step(engine: Engine, lowest: int, highest: int) -> int:
+        # If accumulators are zero or at least half a last place of the largest product, the last place being that of
+        # float64, all numbers may be multiples of any lower step.
+        half_a_place, places = highest + 2 - BINARY64.precision, _places(engine, lowest)
+        return places if lowest_step(engine.result.format) >= half_a_place else max(places, half_a_place)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        result, bits = engine.result, engine.result.format.precision + a.precision + b.precision
+        low = result.format.subnormals or result.rounding is Rounding.RNA
+        single = engine.step.products == 1 and bits < BINARY64.precision - 4
+        return single and low and Rounded.fits(engine, a, b, depth_bits)
+
     _kernel = staticmethod(chain_kernels.rounded_anywhere)
+
+
+class RoundedWatched(_RoundedWide):
+    """Matrix-product strategy for accumulators that add several products of wide numbers per step.
+
+    The processor's inexact flag shows whether float64 holds all sums of a tile.
+    """
+
+    @staticmethod
+    def _facts(numbers: chain_kernels.Rounded, t: Any) -> tuple[Any, ...]:
+        return t.drop, t.bias, t.tie, t.mask, t.limit, t.magic, numbers.tiny, numbers.doubt
+
+    @staticmethod
+    def _step(engine: Engine, lowest: int, highest: int) -> int:
+        return _places(engine, lowest)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return CAN_WATCH and engine.step.products > 1 and Rounded.fits(engine, a, b, depth_bits)
+
+    _kernel = staticmethod(chain_kernels.rounded_steps_watched)
 
 
 @functools.lru_cache(maxsize=256)
@@ -257,16 +307,12 @@ def _held_step(highest: int, depth: int) -> int:
 
 def _fine_step(engine: Engine, lowest: int, highest: int) -> int:
     # In this unit, float64 holds the sum of any block of products.
-    places = min(lowest, engine.result.format.quantum(engine.result.format.lowest_exponent))
-    return max(places, _held_step(highest, BLOCK))
+    return max(_places(engine, lowest), _held_step(highest, BLOCK))
 
 
-def _step_of_midpoints(engine: Engine, lowest: int, highest: int) -> int:
-    # If accumulators are zero or at least half a last place of the largest product, the last place being that of
-    # float64, all numbers may be multiples of any lower step.
-    result, half_a_place = engine.result.format, highest + 2 - BINARY64.precision
-    places = min(lowest, result.quantum(result.lowest_exponent))
-    return places if lowest_step(result) >= half_a_place else max(places, half_a_place)
+def _places(engine: Engine, lowest: int) -> int:
+    """Return the exponent of a unit, of which all products and accumulators are multiples."""
+    return min(lowest, engine.result.format.quantum(engine.result.format.lowest_exponent))
 
 
 def _range(x: Span) -> int:
@@ -276,6 +322,7 @@ def _range(x: Span) -> int:
 TILED: tuple[type[FastSums], ...] = (
     RoundedNarrow,
     RoundedWide,
+    RoundedWatched,
     Rounded,
     AlignedNarrow,
     Aligned,

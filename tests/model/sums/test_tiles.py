@@ -112,10 +112,15 @@ def test_products_of_16_bit_operands_are_sums_one_by_one(name: str, formats: tup
     check(made(formats[0], shape[::2], rng), made(formats[1], shape[:0:-1], rng), formats, name)
 
 
+ONE_PRODUCT = ("fma_fp16", "fma_bf16", "fma_fp32", "dlfloat", "chunked")
+SEVERAL_PRODUCTS = ("fmma", "fmma(rounding=rne)", "arm_fdot2", "arm_fdot4", "mx")
+"""Engines without a window, which add one product or several products a step."""
+
+
 @pytest.mark.every(4)
 @pytest.mark.parametrize("exponent", [-12, -24, -27, -42, -110])
 @pytest.mark.parametrize("fmt", ["fp16", "bf16", "dlfloat16"])
-@pytest.mark.parametrize("name", ["fma_fp16", "fma_bf16", "fma_fp32", "dlfloat", "chunked"])
+@pytest.mark.parametrize("name", [*ONE_PRODUCT, *SEVERAL_PRODUCTS])
 def test_products_that_are_midpoints_meet_tiny_sums(name: str, fmt: str, exponent: int) -> None:
     """A tiny sum decides to which side a midpoint of the result format is rounded.
 
@@ -135,7 +140,7 @@ def test_products_that_are_midpoints_meet_tiny_sums(name: str, fmt: str, exponen
 
 
 @pytest.mark.parametrize("formats", [*WIDE_PAIRS[:3]], ids="x".join)
-@pytest.mark.parametrize("name", ["hopper_16bit", "ampere", "fma_fp16", "dlfloat", "chunked"])
+@pytest.mark.parametrize("name", ["hopper_16bit", "ampere", "fma_fp16", "dlfloat", "chunked", *SEVERAL_PRODUCTS])
 def test_ordinary_16_bit_operands_stay_in_tiles(name: str, formats: tuple[str, str]) -> None:
     """The numbers of an operand count, and not all numbers of a format such as BF16."""
     rng = np.random.default_rng(0)

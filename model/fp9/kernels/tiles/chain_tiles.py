@@ -58,13 +58,37 @@ def _sign(code: Code, x: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    builder, bits = code.builder, code.as_bits(x)
-    odd = builder.and_(builder.lshr(bits, drop), tie)
-    usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
-    size = code.magnitude(x)
+    builder, size = code.builder, code.magnitude(x)
+    usual = _to_nearest(code, x, drop, bias, tie, mask)
     small = code.as_bits(builder.fsub(builder.fadd(size, magic), magic))
     small = builder.or_(small, _sign(code, x))
     return code.as_numbers(builder.select(builder.fcmp_ordered("<", size, limit), small, usual))
+
+
+# Integer operations leave the processor's inexact flag to the sums.
+
+
+def subnormals_in_bits(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, *_: Any) -> Any:
+    # Below `limit`, the smallest normal number, the last bits of all results have the weight of the limit's last bit.
+    builder, size = code.builder, code.magnitude(x)
+    is_small = builder.fcmp_ordered("<", size, limit)
+    added = builder.select(is_small, limit, code.constant(0.0, code.float))
+    rounded = code.as_numbers(_to_nearest(code, builder.fadd(size, added), drop, bias, tie, mask))
+    return code.as_numbers(builder.or_(code.as_bits(builder.fsub(rounded, added)), _sign(code, x)))
+
+
+def flushed_in_bits(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, *_: Any) -> Any:
+    # Below `limit`, results are zero.
+    builder = code.builder
+    is_small = builder.fcmp_ordered("<", code.magnitude(x), limit)
+    kept = builder.select(is_small, code.constant(0), _to_nearest(code, x, drop, bias, tie, mask))
+    return code.as_numbers(builder.or_(kept, _sign(code, x)))
+
+
+def _to_nearest(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any) -> Any:
+    builder, bits = code.builder, code.as_bits(x)
+    odd = builder.and_(builder.lshr(bits, drop), tie)
+    return builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
@@ -115,7 +139,9 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
     return [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
 
 
-def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
+def rounding_tile(
+    rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed, watched: bool = False
+) -> Any:
     """Return a vector function that adds products to a register tile, and rounds after each step."""
 
     def tile(
@@ -140,7 +166,7 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
             code.store(value.get(), lost[0], cell)
 
     tile.__qualname__ = f"chain_{rows}{rounding.__name__}{'_several' if several else ''}"
-    return vector_function(tile, carrier=0)
+    return vector_function(tile, carrier=0, watched=watched)
 
 
 def watched_tile(rows: int) -> Any:

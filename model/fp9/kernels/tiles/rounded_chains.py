@@ -19,8 +19,10 @@ from fp9.kernels.tiles.chain_tiles import (
     away,
     away_anywhere,
     changed_or_tiny,
+    flushed_in_bits,
     pack,
     rounding_tile,
+    subnormals_in_bits,
     to_even,
     to_even_anywhere,
 )
@@ -29,6 +31,8 @@ from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, ta
 _ROWS = 4 if WIDE else 2
 
 NEAREST_EVEN, NEAREST_AWAY = range(2)
+SUBNORMALS, FLUSHED = range(2)
+"""Modes of `rounded_steps_watched`: what becomes of the numbers of the lowest binades."""
 
 
 @inlined
@@ -50,7 +54,7 @@ class Rounded(NamedTuple):
     products: int
     mode: int
     # Numbers have the float type of the sums.
-    # 2^(fraction bits that the result does not have); and the bound of the lowest binades, for `rounded_anywhere`
+    # Constants of the tile's rounding, after `x`.
     facts: tuple[Any, ...]
     coarse: Step  # sums of its multiples meet no edge of the lowest binades
     fine: Step  # all numbers are multiples of it
@@ -67,12 +71,22 @@ _even_anywhere, _away_anywhere = (rounding_tile(_ROWS, rounding, 2) for rounding
 _edge, _edge_steps = (rounding_tile(1, at_edge, _FACTS, several, mark=changed_or_tiny) for several in (False, True))
 
 
+_subnormals_watched, _subnormals_watched_row, _flushed_watched, _flushed_watched_row = (
+    rounding_tile(rows, rounding, _FACTS, several=True, watched=True)
+    for rounding in (subnormals_in_bits, flushed_in_bits)
+    for rows in (_ROWS, 1)
+)
+
+# A function for a tile returns whether a sum may be wrong.
+
+
 @inlined
 def _one_product(mode, some):
     if mode == NEAREST_EVEN:
         _even(some)
     else:
         _away(some)
+    return False
 
 
 @inlined
@@ -81,6 +95,7 @@ def _several_products(mode, some):
         _even_steps(some)
     else:
         _away_steps(some)
+    return False
 
 
 @inlined
@@ -89,16 +104,33 @@ def _one_anywhere(mode, some):
         _even_anywhere(some)
     else:
         _away_anywhere(some)
+    return False
 
 
 @inlined
-def _one_at_edge(some):
+def _several_watched(mode, some):
+    if mode == SUBNORMALS:
+        return _subnormals_watched(some)
+    return _flushed_watched(some)
+
+
+@inlined
+def _one_at_edge(_mode, some):
     _edge(some)
+    return False
 
 
 @inlined
-def _several_at_edge(some):
+def _several_at_edge(_mode, some):
     _edge_steps(some)
+    return False
+
+
+@inlined
+def _several_watched_in_a_row(mode, some):
+    if mode == SUBNORMALS:
+        return _subnormals_watched_row(some)
+    return _flushed_watched_row(some)
 
 
 @inlined
@@ -131,38 +163,37 @@ def _are_set(marks, row, columns):
 @inlined
 def _marked(tile, mode, some, marks, row, columns):
     if marks is None:
-        tile(mode, some)
-    else:
-        _marked_once(tile, mode, some, marks, row, columns)
+        return tile(mode, some)
+    return _marked_once(tile, mode, some, marks, row, columns)
 
 
 @inlined
 def _marked_once(tile, mode, some, marks, row, columns):
     if _are_set(marks, row, columns):
-        tile(mode, some)
-    else:
-        tile(mode, (*some, marks))
+        return tile(mode, some)
+    return tile(mode, (*some, marks))
 
 
 @inlined
-def _marked_at_edge(edge, some, marks):
+def _marked_at_edge(edge, mode, some, marks):
     if marks is None:
-        edge(some)
-    else:
-        edge((*some, marks))
+        return edge(mode, some)
+    return edge(mode, (*some, marks))
 
 
 @inlined
-def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
+def _steps(tile, edge, s, t, numbers, panel, redo, step, single, marks, columns):
     # Rows are computed one by one in incomplete tiles and in tiles with very small sums.
     (a, values), (first, row, steps, products) = numbers, step
     if single:
         facts = (t.drop, t.bias, t.tie, t.mask, t.limit, t.magic, s.tiny, s.doubt)
         for i in range(row, min(row + _ROWS, panel.shape[0])):
-            _marked_at_edge(edge, (a, a.shape[1], values, panel, first, i, steps, products, *facts), marks)
+            one = (a, a.shape[1], values, panel, first, i, steps, products, *facts)
+            redo[i] |= _marked_at_edge(edge, s.mode, one, marks)
     else:
         some = (a, a.shape[1], values, panel, first, row, steps, products, *s.facts)
-        _marked(tile, s.mode, some, marks, row, columns)
+        if _marked(tile, s.mode, some, marks, row, columns):
+            redo[row : row + _ROWS] = True
 
 
 @inlined
@@ -188,10 +219,10 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
         for i in range(row, end):
             redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < ceiling
         single = low or row + _ROWS > end
-        _steps(tile, edge, s, t, (a, values), panel, (first, row, steps, s.products), single, marks, columns)
+        _steps(tile, edge, s, t, (a, values), panel, redo, (first, row, steps, s.products), single, marks, columns)
         if rest:
             others, step = (a, values[last - first - rest :]), (last - rest, row, 1, rest)
-            _steps(tile, edge, s, t, others, panel, step, single, marks, columns)
+            _steps(tile, edge, s, t, others, panel, redo, step, single, marks, columns)
         if low:
             _look(s, panel[row:end], redo[row:end], fine[row:end])
 
@@ -291,3 +322,9 @@ def rounded_anywhere(s, t, sides, sums, products, redo, join, lost):
 def rounded_steps(s, t, sides, sums, products, redo, join, lost):
     """Add `s.products` products a[:, k] * b[k] at a time to the accumulators, and round once after each group."""
     _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)
+
+
+@kernel
+def rounded_steps_watched(s, t, sides, sums, products, redo, join, lost):
+    """Compute `rounded_steps` in float64, and set `redo` if an exact sum has more bits."""
+    _blocks(_several_watched, _several_watched_in_a_row, s, t, sides, sums, products, redo, join, lost)

@@ -225,11 +225,14 @@ def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
     return cgutils.get_or_insert_function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
 
 
+CAN_WATCH = binding.get_process_triple().startswith("x86_64")
+"""Whether a watched vector function knows that no operation was inexact."""
+
 _INEXACT = 1 << 5
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    if not binding.get_process_triple().startswith("x86_64"):
+    if not CAN_WATCH:
         call()
         return ir.Constant(ir.IntType(1), 1)
     register = cgutils.alloca_once(builder, _I32)
