@@ -59,7 +59,12 @@ class Exact(FastSums):
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         # If an operand must be split into parts by exponent, all its numbers must be finite.
-        return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
+        return cls.is_whole(a, b, depth_bits) or (a.is_finite and b.is_finite)
+
+    @staticmethod
+    def is_whole(a: Side, b: Side, depth_bits: int) -> bool:
+        """Return whether float64 holds all sums, so that no operand is split into parts."""
+        return _parts(a.span, b.span, depth_bits) == (1, 1)
 
     @classmethod
     def small(cls, problem: Problem) -> SmallSums | None:

@@ -21,15 +21,19 @@ from fp9.kernels.tiles.chain_tiles import BLOCK
 from fp9.kernels.tiles.vectors import CAN_WATCH
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
+from fp9.sums.exact import Exact
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import finer_rows
 from fp9.sums.operands import Span, lowest_bits
-from fp9.sums.rounders import rounder, tiny_below
+from fp9.sums.rounders import can_round, carries, rounder, tiny_below
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import FastSums, Flagged, Problem, Unpacked, depth_bits
 from fp9.sums.tiled import Chunks, Lost, SmallTiles, Tiled, lowest_step
 from fp9.system.scratch import scratch
+
+_LONGEST = 11
+"""Most bits of the number of products of an exact sum in tiles. The cache holds the columns of a tile."""
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
@@ -80,8 +84,7 @@ class Rounded(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = engine.window.width is None and not engine.step.exact and engine.result.rounding in _MODES
-        return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
+        return not engine.step.exact and _is_plain(engine, a, b)
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
@@ -247,7 +250,7 @@ class RoundedWide(_RoundedWide):
 class RoundedWatched(_RoundedWide):
     """Matrix-product strategy for accumulators that add several products of wide numbers per step.
 
-    The processor's inexact flag shows whether float64 holds all sums of a tile.
+    The processor's inexact flag shows whether float64 holds all sums of a tile. An exact sum is a single long step.
     """
 
     @staticmethod
@@ -258,9 +261,24 @@ class RoundedWatched(_RoundedWide):
     def _step(engine: Engine, lowest: int, highest: int) -> int:
         return _places(engine, lowest)
 
+    @classmethod
+    def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
+        numbers, t = super()._constants_of(engine, depth, lowest, highest)
+        return numbers._replace(products=depth) if engine.step.exact else numbers, t
+
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return CAN_WATCH and engine.step.products > 1 and Rounded.fits(engine, a, b, depth_bits)
+        result = engine.result
+        if engine.step.exact and not (can_round(result.format, result.rounding) and carries(result.format, np.float64)):
+            return False
+        several = depth_bits <= _LONGEST if engine.step.exact else engine.step.products > 1
+        return CAN_WATCH and several and _is_plain(engine, a, b)
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        if engine.step.exact and Exact.is_whole(a, b, depth_bits):
+            return False
+        return super().takes(engine, a, b, depth_bits)
 
     _kernel = staticmethod(chain_kernels.rounded_steps_watched)
 
@@ -313,6 +331,11 @@ def _fine_step(engine: Engine, lowest: int, highest: int) -> int:
 def _places(engine: Engine, lowest: int) -> int:
     """Return the exponent of a unit, of which all products and accumulators are multiples."""
     return min(lowest, engine.result.format.quantum(engine.result.format.lowest_exponent))
+
+
+def _is_plain(engine: Engine, a: Span, b: Span) -> bool:
+    plain = engine.window.width is None and engine.result.rounding in _MODES
+    return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
 
 
 def _range(x: Span) -> int:
