@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -104,6 +105,8 @@ def _commands() -> Iterator[Row]:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
         environment["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
+        own = str(Path(sys.executable).parent)
+        environment["PATH"] = os.pathsep.join(x for x in os.environ["PATH"].split(os.pathsep) if x != own)
         for what, command in COMMANDS.items():
             started, spent = time.perf_counter(), _children()
             done = subprocess.run(command, shell=True, cwd=clone, env=environment, capture_output=True, text=True)
