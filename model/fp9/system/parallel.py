@@ -30,8 +30,9 @@ WORTH_A_THREAD = 1 << 20
 # Shortest measured work for which one more thread saves time. Waking a thread takes 20 to 100 us.
 SECONDS_OF_A_THREAD = 250e-6
 
-# Parts for each thread, if the work is long enough. A slow thread then takes fewer parts.
-_PIECES = 4
+# Parts for each thread, if the work is long enough. A slow thread then takes fewer parts. A kernel packs one factor for
+# each part, which takes noticeable time for parts of few rows.
+_PIECES, _ROWS = 2, 256
 
 _LARGEST_POOL = 64
 _pool: ThreadPoolExecutor | None = None
@@ -170,7 +171,7 @@ def row_parts(
     products = rows * products_per_row
     # Each thread gets at least `worth` products.
     count = _count(threads, products // worth)
-    pieces = max(count, min(_PIECES * count, products // (2 * worth))) if count > 1 else 1
+    pieces = max(count, min(_PIECES * count, products // (2 * worth), rows // _ROWS)) if count > 1 else 1
     length = max(1, min(part // max(products_per_row, 1), -(-rows // pieces)))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]
 
