@@ -59,9 +59,12 @@ class Rounded(Tiled):
         # If all products are multiples of 2^step, the kernel needs no exponents.
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _lowest(a, b) >= step:
-            nothing = np.empty(0, dtype=np.int8)
-            return read_only(nothing.reshape(self.a.shape[0], 0), nothing.reshape(0, self.b.shape[1]))
+            return self._no_exponents()
         return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
+
+    def _no_exponents(self) -> list[NDArray[Any]]:
+        nothing = np.empty(0, dtype=np.int8)
+        return read_only(nothing.reshape(self.a.shape[0], 0), nothing.reshape(0, self.b.shape[1]))
 
     @classmethod
     def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
@@ -175,10 +178,13 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
-class _RoundedWide(Rounded):
+class _Wide(Rounded):
     """Base class of strategies for wide numbers, whose sums may have bits that float64 does not hold."""
 
     held_bits = math.inf
+
+    def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
+        return self._no_exponents()  # the kernels round sums in the lowest binades as other sums
 
     @classmethod
     def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
@@ -219,7 +225,7 @@ class _RoundedWide(Rounded):
         return False
 
 
-class RoundedWide(_RoundedWide):
+class RoundedWide(_Wide):
     """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
 
     # A float64 sum is inexact only if one of its two terms is far larger than the other. If the accumulator is larger,
@@ -247,7 +253,7 @@ class RoundedWide(_RoundedWide):
     _kernel = staticmethod(chain_kernels.rounded_anywhere)
 
 
-class RoundedWatched(_RoundedWide):
+class RoundedWatched(_Wide):
     """Matrix-product strategy for accumulators that add several products of wide numbers per step.
 
     The processor's inexact flag shows whether float64 holds all sums of a tile. An exact sum is a single long step.
