@@ -1,4 +1,4 @@
-"""Print one table of what people wait for: products, training steps, first calls, set-up, and tests. 40 minutes.
+"""Print one table of what people wait for: products, training steps, first calls, set-up, and tests, in half an hour.
 
 The set-up and the tests run in a new clone of the last commit, with empty caches of packages, of Yosys, and of fp9.
 """
