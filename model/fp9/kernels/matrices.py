@@ -85,7 +85,7 @@ def _narrow_pair(row, a0, a1, b0, b1, t):
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """Repeat acc = round(acc + `step` products) in float64, where `step` is 1 or 2."""
-    # `neutral` is a row of -0. `narrow` is true if float64 holds the sum of any two products exactly.
+    # `neutral` is a row of -0. `narrow` is true if float64 holds the sum of a step's products exactly.
     m, n = acc.shape
     for left in range(0, n, TILE):
         right = min(left + TILE, n)

@@ -163,7 +163,8 @@ class RoundedPairs(_Marked):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._rounder = rounder(engine.result.format, engine.result.rounding, np.float64)
-        self._narrow = range_bits(a.span) + range_bits(b.span) <= BINARY64.precision
+        is_held = range_bits(a.span) + range_bits(b.span) <= BINARY64.precision
+        self._narrow = engine.step.products == 1 or is_held
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
