@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fp9.casts.random_bits import NO_RANDOM
 from fp9.casts.sources import read_only
 from fp9.casts.tables import decode_table, smallest_dtype
-from fp9.engines import Engine
+from fp9.engines import NO_EXPONENT, Engine
 from fp9.engines import engine as find_engine
 from fp9.formats import TABLE_BITS, Format, format
 from fp9.kernels import engine_steps
@@ -26,7 +26,7 @@ from fp9.kernels.tiles import small as kernels
 from fp9.sums.codes import narrowing
 from fp9.sums.fast import fitting
 from fp9.sums.general import kernel_sums, output_rounding, step_rounding
-from fp9.sums.operands import Operand, exponent_table, filler_of, lowest_bit_table, power_table, tables_of
+from fp9.sums.operands import Operand, Span, exponent_table, filler_of, lowest_bit_table, power_table, tables_of
 from fp9.sums.strategy import FastSums, Problem, SmallSums, Unpacked, depth_bits
 from fp9.sums.tiles import EVERY_STRATEGY
 
@@ -34,6 +34,9 @@ MOST = 1 << 15
 """Largest number of products in a small matrix product."""
 
 _PLANS = 4096
+
+_LOWEST, _HIGHEST = -36, 37
+"""Exponents of the lowest and the highest bit of the numbers that plans support, which few operands of BF16 leave."""
 
 _NO_FLAGS = np.empty(0, dtype=np.uint8)
 
@@ -62,7 +65,7 @@ class Plan:
         self._constants = *zip(orders, fillers, strict=True), *tables
         depth = int(order.max()) + 1
         shapes = (1, depth), (depth, 1)
-        codes = (np.full(shape, fmt.smallest_code, fmt.dtype) for shape, fmt in zip(shapes, formats, strict=True))
+        codes = (np.full(shape, filler_of(fmt), fmt.dtype) for shape, fmt in zip(shapes, formats, strict=True))
         a, b = read_only(*codes)
         self.product(a, b, compiles=True)
 
@@ -97,8 +100,15 @@ def _order(engine: Engine, depth: int) -> NDArray[np.intp]:
 
 def _tables(fmt: Format, carrier: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
     tables = tables_of(fmt)
-    ends = tables.finite, tables.lowest, tables.highest
-    return tuple(read_only(decode_table(fmt, carrier), exponent_table(fmt), lowest_bit_table(fmt), *ends))
+    supported = tables.finite & (tables.lowest >= _LOWEST) & (tables.highest <= _HIGHEST)
+    lowest_bits = np.maximum(lowest_bit_table(fmt), NO_EXPONENT).astype(np.int8)
+    ends = supported, tables.lowest, tables.highest
+    return tuple(read_only(decode_table(fmt, carrier), exponent_table(fmt), lowest_bits, *ends))
+
+
+def _span(fmt: Format) -> Span:
+    span = tables_of(fmt).span
+    return span._replace(lowest=max(span.lowest, _LOWEST), highest=min(span.highest, _HIGHEST))
 
 
 @functools.lru_cache(maxsize=_PLANS)
@@ -109,7 +119,7 @@ def _plan(engine: Engine, a: Format, b: Format, depth: int, flags: bool) -> Plan
     has_filler = a.has_zero or b.has_zero or order.size == depth
     if not has_filler or smallest_dtype(output) != np.float32 or (narrowed := narrowing(output)) is None:
         return None
-    problem = Problem(engine, tables_of(a).span, tables_of(b).span, order.size, engine.chunk.length is not None, flags)
+    problem = Problem(engine, _span(a), _span(b), order.size, engine.chunk.length is not None, flags)
     bits = depth_bits(order.size)
     for strategy in fitting(EVERY_STRATEGY, engine, problem.a, problem.b, problem.joins, bits):
         if sums := strategy.small(problem):

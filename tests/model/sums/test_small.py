@@ -15,7 +15,7 @@ import fp9
 from fp9.engines import engine
 from fp9.sums import small
 
-PAIRS = (("e4m3", "e4m3"), ("e5m2", "hif8"), ("bf16", "e4m3"), ("e2m1", "int8"))
+PAIRS = (("e4m3", "e4m3"), ("e5m2", "hif8"), ("bf16", "e4m3"), ("e2m1", "int8"), ("bf16", "bf16"), ("fp16", "tf32"))
 SHAPES = ((1, 1, 1), (16, 16, 16), (5, 70, 33))
 TABLE = (
     "fma_fp32",
@@ -42,6 +42,12 @@ def any_code(fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> Any:
     return rng.integers(0, 1 << kind.bits, shape).astype(kind.dtype)
 
 
+def of_one_size(fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Numbers of any size, and of nearly one: some are all that a plan supports, some none."""
+    numbers = rng.standard_normal(shape, np.float32) * np.exp2(rng.integers(-45, 45))
+    return fp9.encode(numbers, fmt, overflow="saturate")
+
+
 def zeros(fmt: str, shape: tuple[int, int], _rng: np.random.Generator) -> Any:
     return np.zeros(shape, fp9.format(fmt).dtype)
 
@@ -49,7 +55,7 @@ def zeros(fmt: str, shape: tuple[int, int], _rng: np.random.Generator) -> Any:
 PLANNED = [n for n in PRESETS if engine(n).step.group is None and not engine(n).result.rounding.needs_bits]
 """Presets that have plans. Groups of products have scales, and stochastic rounding has random bits."""
 
-PRODUCTS = thinned(itertools.product(PLANNED, PAIRS, (ordinary, any_code, zeros)), every=5)
+PRODUCTS = thinned(itertools.product(PLANNED, PAIRS, (ordinary, any_code, of_one_size, zeros)), every=5)
 
 
 @pytest.mark.every(12)
@@ -65,13 +71,16 @@ def test_small_products_are_sums_one_by_one(name: str, formats: tuple[str, str],
             assert np.array_equal(found, wanted) and found.dtype == wanted.dtype and found.shape == (rows, columns)
 
 
+@pytest.mark.parametrize("fmt", ["e4m3", "bf16"])
 @pytest.mark.parametrize("name", COMMON)
-def test_ordinary_small_products_need_no_general_path(name: str) -> None:
+def test_ordinary_small_products_need_no_general_path(name: str, fmt: str) -> None:
     """Without a plan, or with sums that the plan leaves to the general path, a call takes three times as long."""
+    if (name, fmt) == ("exact", "bf16"):
+        pytest.skip("float64 does not hold the exact sums of all numbers that a plan supports")
     rng = np.random.default_rng(0)
-    a, b = (ordinary("e4m3", (16, 16), rng) for _ in range(2))
-    found = small.small_product(a, b, "e4m3", "e4m3", name, flags=False)
-    assert found is not None and np.array_equal(found, fp9.matmul(a, b, "e4m3", "e4m3", name, threads=1))
+    a, b = (ordinary(fmt, (16, 16), rng) for _ in range(2))
+    found = small.small_product(a, b, fmt, fmt, name, flags=False)
+    assert found is not None and np.array_equal(found, fp9.matmul(a, b, fmt, fmt, name, threads=1))
 
 
 @pytest.mark.every(12)
