@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
-from fp9.formats.host import BINARY32, BINARY64
+from fp9.formats.host import BINARY32, BINARY64, HostFloat
 from fp9.formats.rounding import Rounding
 from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import rounded_chains as chain_kernels
@@ -73,8 +73,8 @@ class Rounded(Tiled):
         doubts_tiny = cls._doubts_tiny(engine, lowest)
         return _numbers(engine, cls.carrier, cls.held_bits, coarse, fine, doubts_tiny), t  # type: ignore[arg-type]
 
-    @staticmethod
-    def _doubts_tiny(engine: Engine, lowest: int) -> bool:
+    @classmethod
+    def _doubts_tiny(cls, engine: Engine, lowest: int) -> bool:
         return False
 
     @classmethod
@@ -130,20 +130,43 @@ class Rounded(Tiled):
     _kernel = staticmethod(chain_kernels.rounded_steps)
 
 
-class RoundedNarrow(Rounded):
+class _OneProduct(Rounded):
+    """Base class of strategies for accumulators that add one product per step, and whose float sums may be inexact."""
+
+    held_bits = math.inf
+    host: HostFloat = BINARY64
+    """The format of the kernel's sums."""
+
+    @classmethod
+    def _doubts_tiny(cls, engine: Engine, lowest: int) -> bool:
+        return lowest < math.log2(tiny_below(engine.result.format)) - cls.host.precision
+
+    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
+        found = super()._flagged(rows, start, redo)
+        some = (found.flags == 0) & ~found.unsure
+        if some.any():
+            unmarked = np.nonzero(some)
+            own, columns = np.arange(self.a.shape[0])[rows][unmarked[0]], unmarked[1]
+            found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
+        return found
+
+    def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
+        a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
+        last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
+        sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
+        return np.asarray((sizes + np.abs(c)) * 2.0**-self.host.precision < 2.0**last)
+
+
+class RoundedNarrow(_OneProduct):
     """Matrix-product strategy for accumulators that add one product per step. The kernel computes in float32."""
 
     # If results have at most 11 significand bits, an inexact float32 sum is far from every midpoint, so double rounding
     # is harmless.
-    carrier, held_bits = np.float32, math.inf
+    carrier, host = np.float32, BINARY32
 
     @classmethod
     def _steps(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
         return lowest_step(engine.result.format), BINARY32.lowest_quantum
-
-    @staticmethod
-    def _doubts_tiny(engine: Engine, lowest: int) -> bool:
-        return lowest < math.log2(tiny_below(engine.result.format)) - BINARY32.precision
 
     def _mark_finer(self, a: Side, b: Side) -> None:
         """Mark no rows, because all products are multiples of float32's smallest subnormal number."""
@@ -159,21 +182,6 @@ class RoundedNarrow(Rounded):
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         return Tiled.takes(engine, a, b, depth_bits)
-
-    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        found = super()._flagged(rows, start, redo)
-        some = (found.flags == 0) & ~found.unsure
-        if some.any():
-            unmarked = np.nonzero(some)
-            own, columns = np.arange(self.a.shape[0])[rows][unmarked[0]], unmarked[1]
-            found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
-        return found
-
-    def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
-        a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
-        last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
-        sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
-        return np.asarray((sizes + np.abs(c)) * 2.0**-BINARY32.precision < 2.0**last)
 
     _kernel = staticmethod(chain_kernels.rounded)
 
@@ -220,12 +228,8 @@ class _Wide(Rounded):
     def small_tiles(cls, problem: Problem) -> SmallTiles | None:
         return None
 
-    @property
-    def has_flags(self) -> bool:
-        return False
 
-
-class RoundedWide(_Wide):
+class RoundedWide(_OneProduct, _Wide):
     """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
 
     # A float64 sum is inexact only if one of its two terms is far larger than the other. If the accumulator is larger,
@@ -234,7 +238,7 @@ class RoundedWide(_Wide):
 
     @staticmethod
     def _facts(numbers: chain_kernels.Rounded, t: Any) -> tuple[Any, ...]:
-        return *numbers.facts, t.limit
+        return *numbers.facts, t.limit, numbers.tiny, numbers.doubt
 
     @staticmethod
     def _step(engine: Engine, lowest: int, highest: int) -> int:

@@ -34,7 +34,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
     return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
 
 
-def to_even_anywhere(code: Code, x: Any, scale: Any, limit: Any) -> Any:
+def to_even_anywhere(code: Code, x: Any, scale: Any, limit: Any, *_: Any) -> Any:
     # As `to_even`, but below `limit`, the smallest normal number, the last bits of all results have the same weight.
     # One and a half times `scale` serves numbers of both signs, so that only a result of zero needs the sign of `x`.
     builder = code.builder
@@ -46,7 +46,7 @@ def to_even_anywhere(code: Code, x: Any, scale: Any, limit: Any) -> Any:
     return code.as_numbers(builder.or_(code.as_bits(rounded), _sign(code, x)))
 
 
-def away_anywhere(code: Code, x: Any, scale: Any, limit: Any) -> Any:
+def away_anywhere(code: Code, x: Any, scale: Any, limit: Any, *_: Any) -> Any:
     # As `away`, but below `limit`, results are zero.
     is_small = code.builder.fcmp_ordered("<", code.magnitude(x), limit)
     kept = code.builder.select(is_small, code.constant(0), code.as_bits(away(code, x, scale)))

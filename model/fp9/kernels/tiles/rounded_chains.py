@@ -67,12 +67,14 @@ _FACTS = 8
 
 _even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
 _away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
-_even_anywhere, _away_anywhere = (rounding_tile(_ROWS, rounding, 2) for rounding in (to_even_anywhere, away_anywhere))
+_even_anywhere, _away_anywhere = (
+    rounding_tile(_ROWS, rounding, 4, mark=changed_or_tiny) for rounding in (to_even_anywhere, away_anywhere)
+)
 _edge, _edge_steps = (rounding_tile(1, at_edge, _FACTS, several, mark=changed_or_tiny) for several in (False, True))
 
 
 _subnormals_watched, _subnormals_watched_row, _flushed_watched, _flushed_watched_row = (
-    rounding_tile(rows, rounding, _FACTS, several=True, watched=True)
+    rounding_tile(rows, rounding, _FACTS, several=True, mark=changed_or_tiny, watched=True)
     for rounding in (subnormals_in_bits, flushed_in_bits)
     for rows in (_ROWS, 1)
 )
@@ -161,17 +163,23 @@ def _are_set(marks, row, columns):
 
 
 @inlined
-def _marked(tile, mode, some, marks, row, columns):
+def _marked(tile, s, some, marks, row, columns):
     if marks is None:
-        return tile(mode, some)
-    return _marked_once(tile, mode, some, marks, row, columns)
+        return tile(s.mode, some)
+    return _marked_once(tile, s, some, marks, row, columns)
 
 
 @inlined
-def _marked_once(tile, mode, some, marks, row, columns):
-    if _are_set(marks, row, columns):
-        return tile(mode, some)
-    return tile(mode, (*some, marks))
+def _marked_once(tile, s, some, marks, row, columns):
+    if _meets_no_edge(s) and _are_set(marks, row, columns):
+        return tile(s.mode, some)
+    return tile(s.mode, (*some, marks))
+
+
+@inlined
+def _meets_no_edge(s):
+    # Tiles for sums of all binades must mark tiny sums, even if they are marked as inexact.
+    return len(s.facts) == 1
 
 
 @inlined
@@ -192,7 +200,7 @@ def _steps(tile, edge, s, t, numbers, panel, redo, step, single, marks, columns)
             redo[i] |= _marked_at_edge(edge, s.mode, one, marks)
     else:
         some = (a, a.shape[1], values, panel, first, row, steps, products, *s.facts)
-        if _marked(tile, s.mode, some, marks, row, columns):
+        if _marked(tile, s, some, marks, row, columns):
             redo[row : row + _ROWS] = True
 
 
