@@ -87,7 +87,8 @@ def _value_of_fields(t, code):
     if ordinal > t.max_ordinal:
         magnitude = np.inf if t.has_inf and ordinal == t.max_ordinal + 1 else np.nan
     elif ordinal == 0:
-        magnitude = 0.0
+        # A format without -0 has a NaN in its place, or never meets the code.
+        magnitude = 0.0 if t.signed_zero or not code & t.sign_mask else np.nan
     elif field == 0 and not t.flushes:
         magnitude = fraction * bits_float64((t.lowest_row - t.fraction_bits) << FRACTION_BITS)
     else:

@@ -59,17 +59,17 @@ class Exact(FastSums):
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         # If an operand must be split into parts by exponent, all its numbers must be finite.
-        return cls.is_whole(a, b, depth_bits) or (a.is_finite and b.is_finite)
+        return cls.is_whole(a.span, b.span, depth_bits) or (a.is_finite and b.is_finite)
 
     @staticmethod
-    def is_whole(a: Side, b: Side, depth_bits: int) -> bool:
+    def is_whole(a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether float64 holds all sums, so that no operand is split into parts."""
-        return _parts(a.span, b.span, depth_bits) == (1, 1)
+        return _parts(a, b, depth_bits) == (1, 1)
 
     @classmethod
     def small(cls, problem: Problem) -> SmallSums | None:
         result, depth = problem.engine.result, problem.depth
-        is_whole = _parts(problem.a, problem.b, depth_bits(depth)) == (1, 1)
+        is_whole = cls.is_whole(problem.a, problem.b, depth_bits(depth))
         if problem.joins or not is_whole or not can_round(result.format, result.rounding):
             return None
         plain, join, join_flagged = (

@@ -61,12 +61,12 @@ class Plan:
         self._unpack, self._finish = Direct(kernels.unpack), Direct(kernels.finish)
         orders = order[strategy.order_of_a(problem.engine, order.size)], order
         fillers = (int(filler_of(fmt)) for fmt in formats)
-        tables = (_tables(fmt, np.dtype(strategy.carrier)) for fmt in formats)
+        tables = [_tables(fmt, np.dtype(strategy.carrier)) for fmt in formats]
         self._constants = *zip(orders, fillers, strict=True), *tables
         depth = int(order.max()) + 1
-        shapes = (1, depth), (depth, 1)
-        codes = (np.full(shape, filler_of(fmt), fmt.dtype) for shape, fmt in zip(shapes, formats, strict=True))
-        a, b = read_only(*codes)
+        # The first supported code of each format.
+        first_a, first_b = (int(supported.argmax()) for _, _, _, supported, _, _ in tables)
+        a, b = read_only(np.full((1, depth), first_a, formats[0].dtype), np.full((depth, 1), first_b, formats[1].dtype))
         self.product(a, b, compiles=True)
 
     def product(self, a: NDArray[Any], b: NDArray[Any], compiles: bool = False) -> Any:

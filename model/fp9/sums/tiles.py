@@ -249,10 +249,11 @@ class RoundedWide(_OneProduct, _Wide):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        result, bits = engine.result, engine.result.format.precision + a.precision + b.precision
+        if engine.step.products > 1 or not Rounded.fits(engine, a, b, depth_bits):
+            return False
+        result = engine.result
         low = result.format.subnormals or result.rounding is Rounding.RNA
-        single = engine.step.products == 1 and bits < BINARY64.precision - 4
-        return single and low and Rounded.fits(engine, a, b, depth_bits)
+        return low and result.format.precision + a.precision + b.precision < BINARY64.precision - 4
 
     _kernel = staticmethod(chain_kernels.rounded_anywhere)
 
@@ -286,9 +287,16 @@ class RoundedWatched(_Wide):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        if engine.step.exact and Exact.is_whole(a, b, depth_bits):
+        if engine.step.exact and Exact.is_whole(a.span, b.span, depth_bits):
             return False
         return super().takes(engine, a, b, depth_bits)
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        is_whole = Exact.is_whole(problem.a, problem.b, depth_bits(problem.depth))
+        if is_whole or not problem.engine.step.exact:
+            return None  # `Exact` and `Rounded` serve these small products
+        return super(_Wide, cls).small_tiles(problem)
 
     _kernel = staticmethod(chain_kernels.rounded_steps_watched)
 
