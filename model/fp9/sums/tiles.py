@@ -224,10 +224,6 @@ class _Wide(Rounded):
             return False
         return finer_rows(a, b, cls._step(engine, lowest, highest)) is not None
 
-    @classmethod
-    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
-        return None
-
 
 class RoundedWide(_OneProduct, _Wide):
     """Matrix-product strategy for accumulators that add one product of wide numbers per step, in float64."""
@@ -254,6 +250,10 @@ class RoundedWide(_OneProduct, _Wide):
         result = engine.result
         low = result.format.subnormals or result.rounding is Rounding.RNA
         return low and result.format.precision + a.precision + b.precision < BINARY64.precision - 4
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        return None  # `Rounded` serves these small products
 
     _kernel = staticmethod(chain_kernels.rounded_anywhere)
 
@@ -296,7 +296,7 @@ class RoundedWatched(_Wide):
         is_whole = Exact.is_whole(problem.a, problem.b, depth_bits(problem.depth))
         if is_whole or not problem.engine.step.exact:
             return None  # `Exact` and `Rounded` serve these small products
-        return super(_Wide, cls).small_tiles(problem)
+        return super().small_tiles(problem)
 
     _kernel = staticmethod(chain_kernels.rounded_steps_watched)
 

@@ -47,10 +47,14 @@ def to_even_anywhere(code: Code, x: Any, scale: Any, limit: Any, *_: Any) -> Any
 
 
 def away_anywhere(code: Code, x: Any, scale: Any, limit: Any, *_: Any) -> Any:
-    # As `away`, but below `limit`, results are zero.
+    return _flushed(code, x, code.as_bits(away(code, x, scale)), limit)
+
+
+def _flushed(code: Code, x: Any, rounded: Any, limit: Any) -> Any:
+    # Below `limit`, results are zero.
     is_small = code.builder.fcmp_ordered("<", code.magnitude(x), limit)
-    kept = code.builder.select(is_small, code.constant(0), code.as_bits(away(code, x, scale)))
-    return code.as_numbers(code.builder.or_(kept, _sign(code, x)))
+    magnitude = code.builder.select(is_small, code.constant(0), rounded)
+    return code.as_numbers(code.builder.or_(magnitude, _sign(code, x)))
 
 
 def _sign(code: Code, x: Any) -> Any:
@@ -78,11 +82,7 @@ def subnormals_in_bits(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask:
 
 
 def flushed_in_bits(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, *_: Any) -> Any:
-    # Below `limit`, results are zero.
-    builder = code.builder
-    is_small = builder.fcmp_ordered("<", code.magnitude(x), limit)
-    kept = builder.select(is_small, code.constant(0), _to_nearest(code, x, drop, bias, tie, mask))
-    return code.as_numbers(builder.or_(kept, _sign(code, x)))
+    return _flushed(code, x, _to_nearest(code, x, drop, bias, tie, mask), limit)
 
 
 def _to_nearest(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any) -> Any:

@@ -54,8 +54,7 @@ class Rounded(NamedTuple):
     products: int
     mode: int
     # Numbers have the float type of the sums.
-    # Constants of the tile's rounding, after `x`.
-    facts: tuple[Any, ...]
+    facts: tuple[Any, ...]  # constants of the tile's rounding function
     coarse: Step  # sums of its multiples meet no edge of the lowest binades
     fine: Step  # all numbers are multiples of it
     growth: Any  # by which roundings of a block may enlarge a sum
