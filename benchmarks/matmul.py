@@ -36,6 +36,9 @@ ENGINES = {
     "hopper_fp16": None,
     "hopper_mma": None,
     "cdna3": None,
+    "rvbna4": None,
+    "amx_fp8": None,
+    "ace_top4mx": None,
     "mx": None,
     "exact": None,
 }

@@ -295,6 +295,13 @@ class Engine:
         own_nan = self.nan.code is None and self.nan.invalid_code is None
         return self.result.overflow is Overflow.INF and not flushes and own_nan and self.nan.infinity_run is None
 
+    @property
+    def lowest_unflushed(self) -> int | None:
+        """Return the lowest exponent of a bit such that no multiple of the bit is flushed, or None without flushing."""
+        if not (self.result.flush or self.result.flush_addend):
+            return None
+        return max(fmt.min_normal_exponent for fmt in (self.result.format, self.output, self.addend_format))
+
     def steps(self, depth: int) -> int:
         """Return the number of roundings in a sum of `depth` products.
 

@@ -28,6 +28,18 @@ class Rounder(NamedTuple):
     overflow: Any  # what larger ones become: infinity or NaN
 
 
+class OddRounder(NamedTuple):
+    """Constants for rounding a float64 number to odd: if a dropped bit is 1, the last bit becomes 1."""
+
+    dropped: Any  # mask of the fraction bits that the format does not have
+    mask: Any  # mask of all other bits
+    limit: Any  # magnitudes below it are subnormal, and become multiples of `quantum`
+    steps: Any  # 1 / quantum
+    quantum: Any
+    largest: Any
+    overflow: Any  # what larger ones become: infinity or NaN
+
+
 def _float64_function(name: str) -> Any:
     @intrinsic
     def function(_context: Any, value: Any) -> Any:
@@ -81,6 +93,21 @@ def round64(x, t):
     return math.copysign(t.overflow, r) if abs(r) > t.largest else r
 
 
+@inlined
+def round_to_odd(x, t):
+    # The sum of dropped bits and `t.dropped` carries into the last bit if a dropped bit is 1.
+    bits = float64_bits(x)
+    last = ((bits & t.dropped) + t.dropped) & ~t.dropped
+    r = bits_float64((bits & ~t.dropped) | last)
+    size = abs(x)
+    if t.limit > 0.0:
+        steps = size * t.steps
+        kept = truncate(steps)
+        small = np.float64(np.int64(kept) | (np.int64(1) if kept != steps else np.int64(0))) * t.quantum
+        r = math.copysign(small, x) if size < t.limit else r
+    return math.copysign(t.overflow, r) if abs(r) > t.largest else r
+
+
 def rounded(x: Any, t: Any) -> Any:
     """Return round(x). If `t` is float32 instead of a `Rounder`, round to nearest even in float32."""
     raise NotImplementedError("a part of kernels")
@@ -90,6 +117,8 @@ def rounded(x: Any, t: Any) -> Any:
 def _rounded(x, t):
     if t == types.float32:
         return lambda x, t: np.float64(np.float32(x))
+    if t.instance_class is OddRounder:
+        return lambda x, t: round_to_odd(x, t)
     function = round32 if x == types.float32 else round64
     return lambda x, t: function(x, t)
 
@@ -137,7 +166,7 @@ def largest(x):
 def rounded_sum(x, y, t):
     plain = x + y
     total = odd_sum(x, y)
-    return round64(total if abs(plain) < np.inf else plain, t)
+    return rounded(total if abs(plain) < np.inf else plain, t)
 
 
 @inlined

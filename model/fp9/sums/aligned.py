@@ -113,6 +113,28 @@ class AlignedNarrow(Aligned):
         )
 
 
+class Jammed(Aligned):
+    """Matrix-product strategy for accumulators that OR dropped bits of a term into the term's last bit."""
+
+    rounds_to_odd = True
+
+    @classmethod
+    def _constants_of(cls, engine: Engine, a: Span, b: Span) -> tuple[Any, Any]:
+        numbers, t = super()._constants_of(engine, a, b)
+        if numbers.smallest >= t.limit:  # smaller sums are computed again, so the kernel rounds no subnormal sum
+            t = t._replace(limit=cls.carrier(0))
+        return aligned_kernels.Jammed(*numbers), t
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return (
+            _aligns(engine, a, b, Truncation.JAM)
+            and engine.window.interleaved is None
+            and a.precision + b.precision <= BINARY64.precision
+            and _holds(engine, engine.window.width, BINARY64.precision)
+        )
+
+
 class Joined(Aligned):
     """Matrix-product strategy for accumulators that sum products with even and with odd indices separately."""
 
@@ -182,10 +204,10 @@ class Joined(Aligned):
         return sums
 
 
-def _aligns(engine: Engine, a: Span, b: Span) -> bool:
+def _aligns(engine: Engine, a: Span, b: Span, truncation: Truncation = Truncation.ZERO) -> bool:
     # All exponents must fit in bytes. For the kernels, a zero product must have a lower exponent than every other
     # product.
-    plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
+    plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is truncation
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
     return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < a.lowest + b.lowest

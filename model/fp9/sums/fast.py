@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine, Truncation
 from fp9.formats.host import BINARY32, BINARY64
-from fp9.formats.rounding import Rounding
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
 from fp9.kernels.compiled import Direct
@@ -211,6 +211,13 @@ STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Win
 """Vectorised strategies, in the order in which `first_fitting` tries them."""
 
 
+def _finite_sums_end_plainly(engine: Engine, a: Span, b: Span) -> bool:
+    # All sums are multiples of the lowest bit of the products, so none is flushed if this bit is normal. Callers give
+    # no addend with lower bits, and compute infinities and NaN again.
+    lowest = engine.lowest_unflushed
+    return engine.result.overflow is Overflow.INF and (lowest is None or a.lowest + b.lowest >= lowest)
+
+
 @functools.lru_cache(maxsize=1024)
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
@@ -218,7 +225,11 @@ def fitting(
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    special = engine.window.truncation is Truncation.JAM or not engine.ends_plainly
+    special = not _finite_sums_end_plainly(engine, a, b)
+    to_odd = engine.window.truncation is Truncation.JAM or Rounding.RTO in (
+        engine.result.rounding,
+        engine.output_rounding,
+    )
     # The strategies keep the sign of a chunk that rounds to zero, but its format may have no -0.
     special |= joins and engine.output.signed_zero and not engine.result.format.signed_zero
     if bypasses or special or not rounds or not rounds_totals:
@@ -226,7 +237,8 @@ def fitting(
     return tuple(
         strategy
         for strategy in strategies
-        if (engine.step.exact or carries(engine.result.format, strategy.carrier))
+        if (strategy.rounds_to_odd or not to_odd)
+        and (engine.step.exact or carries(engine.result.format, strategy.carrier))
         and strategy.fits(engine, a, b, depth_bits)
     )
 

@@ -178,12 +178,16 @@ class Products:
         loaded = slow_to_load()
         a, b, start, codes, flags, _ = block
         fast: FastSums | None = loaded.tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
-        if fast is None:
+        if fast is None or _may_flush(self._engine, start):
             return self._stepwise(block), WORTH_A_THREAD_STEPWISE, PRODUCTS
-        output = self._engine.output
+        output, ends_plainly = self._engine.output, self._engine.ends_plainly
 
         def work(rows: slice) -> None:
-            codes[rows] = loaded.codes.codes_of(fast.run(rows, start[rows]), output)
+            numbers = fast.run(rows, start[rows])
+            codes[rows] = loaded.codes.codes_of(numbers, output)
+            if not ends_plainly:
+                some, columns = np.nonzero(~np.isfinite(numbers))
+                self._again(block, rows.start + some, columns)
 
         def flagged(rows: slice) -> None:
             # A copy, because Numba would compile the kernels again for arrays that are read-only or not contiguous.
@@ -205,10 +209,13 @@ class Products:
         for first in range(0, rows.size, step):
             own = slice(first, first + step)
             place = rows[own], columns[own]
-            codes, flags = block.codes[place], block.flags[place]
+            codes = block.codes[place]
+            flags = np.empty(codes.shape, np.uint8)
             scales = some_rows(a.at_sums, rows[own]) * some_rows(b.at_sums, columns[own])
             sums.run(*place, block.start[place], scales, self._options.random, codes, flags)
-            block.codes[place], block.flags[place] = codes, flags
+            block.codes[place] = codes
+            if self._options.flags:
+                block.flags[place] = flags
 
     def _stepwise(self, block: _Block) -> Callable[[slice], None]:
         a, b, start, codes, flags, first = block
@@ -243,6 +250,14 @@ def slow_to_load() -> Loaded:
     from fp9.sums import codes, general, groups, small, tiles  # slow to load
 
     return Loaded(codes, general, groups, small, tiles)
+
+
+def _may_flush(engine: Engine, addends: NDArray[np.float64]) -> bool:
+    if (lowest := engine.lowest_unflushed) is None:
+        return False
+    # An addend of at least this magnitude has no bit below `lowest`.
+    whole = 2.0 ** (lowest + engine.addend_format.precision - 1)
+    return bool(((addends != 0) & (np.abs(addends) < whole)).any())
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:

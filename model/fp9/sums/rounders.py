@@ -9,13 +9,14 @@ import numpy as np
 
 from fp9.formats import FixedFormat, Format, pow2
 from fp9.formats.rounding import Rounding
-from fp9.kernels.floats import Rounder
+from fp9.kernels.floats import OddRounder, Rounder
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
     if not isinstance(result, FixedFormat):
         return False
-    known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
+    subnormals = not result.flushes
+    known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: subnormals, Rounding.RTO: subnormals}
     return known.get(rounding, False)
 
 
@@ -27,7 +28,7 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 
 @functools.lru_cache(maxsize=128)
-def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
+def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder | OddRounder:
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64
@@ -35,16 +36,19 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
     drop = fraction_bits - result.fraction_bits
     to_even, truncates = rounding is Rounding.RNE, rounding is Rounding.RTZ
     limit, magic, steps = _lowest_numbers(result, to_even, carrier)
+    mask = integer(every & ~((1 << drop) - 1))
+    ends = {"largest": carrier(result.max), "overflow": carrier(np.inf if result.has_inf else np.nan)}
+    if rounding is Rounding.RTO:
+        return OddRounder(dropped=~mask, mask=mask, limit=limit, steps=steps, quantum=1 / steps, **ends)
     return Rounder(
         drop=integer(drop),
         bias=integer(0 if truncates else (1 << (drop - 1)) - to_even),
         tie=integer(to_even),
-        mask=integer(every & ~((1 << drop) - 1)),
+        mask=mask,
         limit=limit,
         magic=magic,
         steps=steps if truncates else carrier(0),
-        largest=carrier(result.max),
-        overflow=carrier(np.inf if result.has_inf else np.nan),
+        **ends,
     )
 
 

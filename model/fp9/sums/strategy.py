@@ -101,6 +101,8 @@ class FastSums(abc.ABC):
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
+    rounds_to_odd = False
+    """Whether the strategy supports rounding to odd, of results or of the terms in a window."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self.engine, self.joins = engine, joins

@@ -249,6 +249,8 @@ def _cleared(x: NDArray[Any]) -> NDArray[Any]:
 class Stepwise(FastSums):
     """Strategy that uses the general kernel: slow, but correct for all accumulator models and numbers."""
 
+    rounds_to_odd = True
+
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._general = GeneralSums(engine.within_chunk, a, b, joins=False)

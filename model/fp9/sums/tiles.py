@@ -20,7 +20,7 @@ from fp9.kernels.tiles import rounded_chains as chain_kernels
 from fp9.kernels.tiles.chain_tiles import BLOCK
 from fp9.kernels.tiles.vectors import CAN_WATCH
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
-from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
+from fp9.sums.aligned import Aligned, AlignedNarrow, Jammed, Joined
 from fp9.sums.exact import Exact
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles
@@ -367,6 +367,7 @@ TILED: tuple[type[FastSums], ...] = (
     Rounded,
     AlignedNarrow,
     Aligned,
+    Jammed,
     Joined,
     GroupedTiles,
 )

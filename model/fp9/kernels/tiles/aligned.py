@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import called, inlined, kernel
@@ -30,6 +31,7 @@ from fp9.kernels.tiles.window_tiles import (
     ends_of_products,
     ends_of_steps,
     is_whole,
+    jammed_sums,
     losses_of,
     pack,
     pack_bytes,
@@ -71,7 +73,13 @@ class TileStep(NamedTuple):
     zero: Any
 
 
-def _tile(rows: int) -> Any:
+class Jammed(Aligned):
+    """Parameters of an accumulator model whose window ORs the bits that it drops from a term into the last bit."""
+
+    __slots__ = ()
+
+
+def _tile(rows: int, cut_sums: Any) -> Any:
     def tile(code: Code, *given: Any) -> None:
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
@@ -82,20 +90,41 @@ def _tile(rows: int) -> Any:
             place = code.place(turn, rows, own.row)
             aligned_sums = (code, rows, own.a, own.power_a, own.depth, place, step, own.acc, losses)
             if not ends:
-                store_sums(code, window_sums(*aligned_sums)[1], own.acc, place)
+                store_sums(code, cut_sums(*aligned_sums)[1], own.acc, place)
             else:
                 with code.builder.if_else(is_whole(code, rows, own.acc, place, step, Ends(*ends))) as (whole, cut):
                     with whole:
                         sums = whole_sums(code, rows, own.a, own.depth, place, step, own.acc)
                         store_sums(code, sums, own.acc, place)
                     with cut:
-                        store_sums(code, window_sums(*aligned_sums)[1], own.acc, place)
+                        store_sums(code, cut_sums(*aligned_sums)[1], own.acc, place)
 
-    tile.__qualname__ = f"aligned_tile_{rows}"
+    tile.__qualname__ = f"{cut_sums.__name__}_{rows}"
     return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
 
 
-_rows_tile, _row_tile = _tile(ROWS), _tile(1)
+_rows_tile, _row_tile = _tile(ROWS, window_sums), _tile(1, window_sums)
+_jammed_rows_tile, _jammed_row_tile = _tile(ROWS, jammed_sums), _tile(1, jammed_sums)
+
+
+def _step_of_rows(s: Any, given: Any) -> None:
+    raise NotImplementedError("a part of kernels")
+
+
+def _step_of_row(s: Any, given: Any) -> None:
+    raise NotImplementedError("a part of kernels")
+
+
+@overload(_step_of_rows, jit_options={"forceinline": True})
+def _typed_step_of_rows(s, given):
+    tile = _jammed_rows_tile if s.instance_class is Jammed else _rows_tile
+    return lambda s, given: tile(given)
+
+
+@overload(_step_of_row, jit_options={"forceinline": True})
+def _typed_step_of_row(s, given):
+    tile = _jammed_row_tile if s.instance_class is Jammed else _row_tile
+    return lambda s, given: tile(given)
 
 
 @inlined
@@ -134,9 +163,9 @@ def _steps(s, t, some, others, marks):
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
     together = (*sides, values, powers, panel, 0, times, *numbers)
-    _rows_tile(together + others)
+    _step_of_rows(s, together + others)
     single = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
-    _row_tile(single + others)
+    _step_of_row(s, single + others)
     for i in range(panel.shape[0]):
         if marks is not None:
             redo[i] |= _mark(s, t, panel[i], marks[i])

@@ -114,6 +114,54 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
     return [top.get() for top in tops], sums
 
 
+def jammed_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
+                acc: Any, losses: Losses | None = None) -> tuple[list[Any], Sums]:  # fmt: skip
+    """Compute the sums of `window_sums` for windows that OR dropped bits into the last bit of a term."""
+    width, builder = VECTORS * code.lanes, code.builder
+    left = [code.place(builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
+    places = [code.place(builder.add(row, code.index(r)), width) for r in range(rows)]
+    exponents = _Exponents(code, power_a, left, step.power_b, step.count)
+    tops = exponents.tops()
+    exponents.raise_to(tops, step.zero)
+    sums, units, steps, lost = {}, {}, {}, {}
+    for r, v in ((r, v) for r in range(rows) for v in range(VECTORS)):
+        c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
+        base, *_ = _start(code, c, code.part(tops[r].get(), v), step.bits, step.lowest, step.zero)
+        # `units` holds the weight of the window's lowest bit, and `steps` its reciprocal.
+        units[r, v] = builder.fmul(base, code.constant(0.5**code.fraction_bits, code.float))
+        twice_the_bias = code.constant((code.exponent_field >> 1) << (code.fraction_bits + 1))
+        steps[r, v] = code.as_numbers(builder.sub(twice_the_bias, code.as_bits(units[r, v])))
+        kept, is_cut = _jam(code, builder.fmul(c, steps[r, v]))
+        sums[r, v] = code.variable(builder.fadd(kept, code.constant(0.0, code.float)))
+        lost[r, v] = code.variable(is_cut)
+    with code.loop(step.count) as k:
+        start = code.place(k, PLANES * width)
+        numbers = [code.load(step.b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+        for r in range(rows):
+            x = code.splat(code.load(a, builder.add(left[r], k), code.float.element))
+            for v in range(VECTORS):
+                kept, is_cut = _jam(code, builder.fmul(builder.fmul(numbers[v], x), steps[r, v]))
+                sums[r, v].set(builder.fadd(sums[r, v].get(), kept))
+                if losses is not None:
+                    lost[r, v].set(builder.or_(lost[r, v].get(), is_cut))
+    if losses is not None:
+        for (r, v), is_cut in lost.items():
+            code.mark(losses.marks, code.place(v, code.lanes, places[r]), [is_cut.get()])
+    return [top.get() for top in tops], {cell: builder.fmul(sums[cell].get(), units[cell]) for cell in sums}
+
+
+def _jam(code: Code, x: Any) -> tuple[Any, Any]:
+    # The addition truncates to an integer, and the last bit of the sum is the last bit of the integer.
+    builder, large = code.builder, code.constant(2.0**code.fraction_bits, code.float)
+    size = code.magnitude(x)
+    total = builder.fadd(size, large)
+    is_cut = builder.fcmp_unordered("!=", builder.fsub(total, large), size)
+    odd = builder.or_(code.as_bits(total), builder.zext(is_cut, code.int))
+    kept = builder.fsub(code.as_numbers(odd), large)
+    sign = builder.and_(code.as_bits(x), code.constant(-1 << (code.bits - 1)))
+    return code.as_numbers(builder.or_(code.as_bits(kept), sign)), is_cut
+
+
 def store_sums(code: Code, sums: Sums, acc: Any, row: Any) -> None:
     for (r, v), total in sums.items():
         place = code.place(code.builder.add(row, code.index(r)), VECTORS * code.lanes)
