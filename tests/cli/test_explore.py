@@ -80,6 +80,7 @@ return given.map((name) => {
 """
 
 
+@pytest.mark.slow
 def test_every_code_of_every_format_is_the_number_of_the_model(answers: dict[str, Any]) -> None:
     for fmt, texts in zip(OPERANDS, answers["decode"], strict=True):
         codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -102,6 +103,7 @@ def _choices() -> list[tuple[str, str, str, str]]:
     return chosen + [(text, "rne", policy, "0") for text in texts for policy in policies]
 
 
+@pytest.mark.slow
 def test_casts_are_those_of_encode(answers: dict[str, Any]) -> None:
     for choice, casts in zip(_choices(), answers["casts"], strict=True):
         for cast in casts:
@@ -128,6 +130,7 @@ def _is_cast_of_the_model(choice: tuple[str, str, str, str], cast: dict[str, Any
         assert cast["decision"]["up"] in (None, cast["decision"]["place"] >= cast["decision"]["threshold"])
 
 
+@pytest.mark.slow
 def test_hybrid_takes_its_threshold_from_the_number_as_fp32(answers: dict[str, Any]) -> None:
     (casts,) = answers["hybrid"]
     cast = next(c for c in casts if c["name"] == "hif8")
@@ -154,6 +157,7 @@ def _sums() -> list[dict[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_sums_are_those_of_dot(answers: dict[str, Any]) -> None:
     for choice, found in zip(_sums(), answers["sums"], strict=True):
         _is_sum_of_the_model(choice, found)
@@ -170,6 +174,7 @@ def _is_sum_of_the_model(choice: dict[str, str], found: dict[str, Any]) -> None:
     assert {other["engine"]: other["result"] for other in found["engines"]}[name] == found["result"]
 
 
+@pytest.mark.slow
 def test_what_a_window_drops_is_shown(answers: dict[str, Any]) -> None:
     """Hopper keeps 13 bits below the largest product (arXiv 2511.10909): 2^-7 is lost beside 448."""
     (found,) = answers["window"]
@@ -201,6 +206,7 @@ def _block_choices() -> list[dict[str, str]]:
     return chosen
 
 
+@pytest.mark.slow
 def test_blocks_are_those_of_quantise(answers: dict[str, Any]) -> None:
     for choice, found in zip(_block_choices(), answers["blocks"], strict=True):
         _is_block_of_the_model(choice, found)
@@ -230,6 +236,7 @@ def _is_block_of_the_model(choice: dict[str, str], found: dict[str, Any]) -> Non
         assert found["error"] == pytest.approx(np.sqrt(((decoded - wide) ** 2).sum() / (wide**2).sum()))
 
 
+@pytest.mark.slow
 def test_random_numbers_repeat_by_seed(answers: dict[str, Any]) -> None:
     first, again, other = answers["random"]
     assert first == again != other
@@ -260,6 +267,7 @@ _WRONG = [
 ]
 
 
+@pytest.mark.slow
 def test_wrong_input_is_refused_in_one_sentence(answers: dict[str, Any]) -> None:
     for choice, sentence in zip(_WRONG, answers["refused"], strict=True):
         assert " give " in sentence, choice

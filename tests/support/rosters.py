@@ -8,14 +8,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from fp9.engines import ENGINES, Engine, Result, format_of_scales
+from fp9.engines import ENGINES, Engine, Result, engine, format_of_scales
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.formats.blocks import BLOCK_FORMATS, BlockFormat
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Overflow
+from fp9.sums.fast import fitting
+from fp9.sums.operands import operand
+from fp9.sums.strategy import depth_bits
+from fp9.sums.tiles import EVERY_STRATEGY
 from fp9.units import CATALOGUE, Cast, Decoder, Quantiser, Unit
 
 # --- roundings ------------------------------------------------------------------------------------------------------
@@ -150,6 +155,21 @@ PRESETS = tuple(name for name in ENGINES if ENGINES[name].step.group is None)
 
 GROUPED = tuple(name for name in ENGINES if ENGINES[name].step.group is not None)
 """Names of the engines that sum groups of narrow products."""
+
+
+def of_each_kernel(names: Iterable[str]) -> list[ParameterSet]:
+    """Return engines as test parameters. All but the first engine of each kernel of matrix products are marked slow.
+
+    Every further kernel takes seconds to compile.
+    """
+    span, seen, rows = operand(np.zeros(1, np.uint8), "e4m3").span, set(), []
+    for name in names:
+        found = engine(name)
+        joins = found.chunk.length is not None
+        kernel = next(iter(fitting(EVERY_STRATEGY, found, span, span, joins, depth_bits(64))), None), joins
+        rows.append(pytest.param(name, marks=pytest.mark.slow if kernel in seen else ()))
+        seen.add(kernel)
+    return rows
 
 
 def units(kind: type[Unit]) -> list[Unit]:

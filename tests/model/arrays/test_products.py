@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.rosters import PRESETS, of_each_kernel
 
 import fp9
 from fp9.blocks import BLOCK_FORMATS, tensor_scale
-from fp9.engines import ENGINES
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-@pytest.mark.parametrize("engine", [name for name, e in ENGINES.items() if e.step.group is None])
+@pytest.mark.parametrize("engine", of_each_kernel(PRESETS))
 def test_an_operator_is_the_product_of_the_codes(engine: str) -> None:
     a, b = fp9.array(numbers(3, 40), "e4m3"), fp9.array(numbers(40, 2, seed=1), "e5m2")
     plain = fp9.matmul(a.codes, b.codes, "e4m3", "e5m2", engine)

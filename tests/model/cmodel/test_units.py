@@ -69,7 +69,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Unit], Path]:
     return functools.cache(lambda unit: built(unit, tmp_path_factory.mktemp(unit.name)))
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(14)
 @pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
 def test_smoke_suites_agree(unit: Unit, bench: Callable[[Unit], Path], tmp_path: Path) -> None:
     assert passes(bench(unit), export(generate(unit, "smoke"), tmp_path))

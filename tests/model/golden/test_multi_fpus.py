@@ -43,6 +43,7 @@ def some(columns: Inputs, count: int) -> Inputs:
     return {name: column[places] for name, column in columns.items()}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", [*UNITS, *OTHERS], ids=lambda unit: unit.name)
 @pytest.mark.parametrize("suite", ["corner", "random"])
 def test_golden_results_are_those_of_the_reference_model(unit: MultiFpu, suite: str) -> None:

@@ -105,6 +105,7 @@ def test_smoke_has_every_end_of_the_numbers_that_corner_has_as_a_result(unit: Do
     assert {code for code in ends if code in results} <= {*made.tolist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [u for u in units(Mac) if u.scale is not None], ids=lambda unit: unit.name)
 def test_smoke_loads_sums_that_lose_every_number_of_leading_bits(unit: Mac) -> None:
     """Beside the products alone or the addend: one to as many as the product of two significands of the result has."""

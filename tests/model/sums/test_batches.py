@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from tests.support.rosters import FACTORS, PRESETS, thinned
+from tests.support.rosters import FACTORS, PRESETS, of_each_kernel, thinned
 
 import fp9
 from fp9.engines import ENGINES, Scaling
@@ -30,8 +30,7 @@ def codes(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndar
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("engine", [*PRESETS, *VARIANTS])
+@pytest.mark.parametrize("engine", of_each_kernel([*PRESETS, *VARIANTS]))
 @pytest.mark.parametrize("format_a", ["e4m3", "hif8", "hfp8_152"])
 def test_an_operand_gives_the_bits_of_its_codes_on_both_sides(engine: str, format_a: str) -> None:
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.support.rosters import FACTORS, PRESETS
+from tests.support.rosters import FACTORS, PRESETS, of_each_kernel
 from tests.units.spread import draw
 
 import fp9
@@ -92,7 +92,7 @@ def _addends(engine: Engine, shape: tuple[int, int], rng: np.random.Generator) -
     return fp9.encode(numbers, engine.addend_format)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", of_each_kernel(ENGINES))
 def test_numpy_sums_as_the_kernel(name: str) -> None:
     engine, rng = fp9.engine(name), np.random.default_rng(3)
     first = ENGINES.index(name) % 5  # other engines take other formats
@@ -116,6 +116,7 @@ def _random_units(seed: int, count: int) -> Iterator[Dot]:
             yield unit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_numpy_sums_as_the_kernel_for_random_accumulators(seed: int) -> None:
     rng = np.random.default_rng(seed)

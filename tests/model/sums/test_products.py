@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.rosters import FACTORS, PRESETS, TABLED, thinned
+from tests.support.rosters import FACTORS, PRESETS, TABLED, of_each_kernel, thinned
 
 import fp9
 from fp9.engines import ENGINES, Engine, Scaling
@@ -343,7 +343,7 @@ def test_an_empty_sum_is_the_addend() -> None:
     assert fp9.matmul(np.zeros((0, 4), int), np.zeros((4, 3), int), "e4m3", "e4m3", "hopper").shape == (0, 3)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", of_each_kernel(PRESETS))
 def test_a_product_with_one_column_has_the_sums_of_its_column(name: str) -> None:
     """Several sums with NaN or an overflow are recomputed, with one row of b."""
     a = np.array([[0x7E, 0x7E, 0x38], [0x7F, 0x38, 0x7E], [0x38, 0x7E, 0x7F], [0x7E, 0xFE, 0x7E]], np.uint8)

@@ -119,7 +119,7 @@ SEVERAL_PRODUCTS = ("fmma", "fmma(rounding=rne)", "arm_fdot2", "arm_fdot4", "mx"
 """Engines without a window, which add one product or several products a step. An exact sum is one step."""
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("exponent", [-12, -24, -27, -42, -110])
 @pytest.mark.parametrize("fmt", ["fp16", "bf16", "dlfloat16"])
 @pytest.mark.parametrize("name", [*ONE_PRODUCT, *SEVERAL_PRODUCTS])
@@ -543,6 +543,7 @@ def test_accumulators_that_flush_or_round_to_odd_have_the_sums_one_by_one(seed: 
             count += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_accumulators_have_the_bits_of_the_general_kernel(seed: int) -> None:
     rng, drawn, units = np.random.default_rng(seed), Random(seed), list[Dot]()

@@ -51,6 +51,7 @@ def test_a_format_of_a_decoder_has_a_part_of_its_area(tmp_path: Path) -> None:
         assert one.to_dict()["part_um2"]["area-optimised"] == whole - rest  # type: ignore[index]
 
 
+@pytest.mark.slow
 @with_library
 def test_the_command_prints_submodules_and_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FP9_CACHE", str(tmp_path))

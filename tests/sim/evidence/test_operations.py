@@ -48,7 +48,7 @@ def _rows(
     return {name: cells.split(" | ") for name, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)}
 
 
-@pytest.mark.every(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_proven_cells_follow_from_the_proven_cases(unit: MultiFpu, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = _rows(unit, _fields(unit), State.VALID, monkeypatch)

@@ -111,6 +111,7 @@ def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: P
     assert "1 mismatches" in done.stdout
 
 
+@pytest.mark.slow
 @with_icarus
 def test_the_verilog_bench_notices_a_wrong_result(copy: Path) -> None:
     _spoil(_vectors(copy, ".memh"))

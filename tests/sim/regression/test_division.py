@@ -107,6 +107,7 @@ def test_a_division_takes_at_most_4_clocks_to_8_bits_and_10_to_16_bits(formats: 
     assert max(taken) == unit.extra_clocks + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [WIDE, LANES], ids=lambda unit: unit.name)
 def test_other_operations_enter_in_every_clock_cycle(unit: MultiFpu) -> None:
     unit = dataclasses.replace(unit, reset=Reset.SYNC)
