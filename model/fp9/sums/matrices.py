@@ -178,7 +178,7 @@ class Products:
         loaded = slow_to_load()
         a, b, start, codes, flags, _ = block
         fast: FastSums | None = loaded.tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
-        if fast is None or _may_flush(self._engine, start):
+        if fast is None:
             return self._stepwise(block), WORTH_A_THREAD_STEPWISE, PRODUCTS
         output, ends_plainly = self._engine.output, self._engine.ends_plainly
 
@@ -196,9 +196,14 @@ class Products:
             flags[rows] = found.flags
             self._again(block, rows.start + found.open[0], found.open[1])
 
+        chosen = flagged if self._options.flags else work
+
+        def unless_flushed(rows: slice) -> None:
+            (self._stepwise(block) if _may_flush(self._engine, start[rows]) else chosen)(rows)
+
         kind = type(fast), self._engine.step.products, self._options.flags
-        chosen = _RATES.measured(kind, flagged if self._options.flags else work, start.shape[1] * self._depth)
-        return chosen, _RATES.worth(kind, WORTH_A_THREAD), fast.part
+        measured = _RATES.measured(kind, unless_flushed, start.shape[1] * self._depth)
+        return measured, _RATES.worth(kind, WORTH_A_THREAD), fast.part
 
     def _again(self, block: _Block, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
         if not rows.size:
