@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.rosters import PRESETS, thinned
+from tests.support.rosters import PRESETS, of_each_kernel, thinned
 
 import fp9
 from fp9.engines import engine
@@ -17,20 +17,6 @@ from fp9.sums import small
 
 PAIRS = (("e4m3", "e4m3"), ("e5m2", "hif8"), ("bf16", "e4m3"), ("e2m1", "int8"), ("bf16", "bf16"), ("fp16", "tf32"))
 SHAPES = ((1, 1, 1), (16, 16, 16), (5, 70, 33))
-TABLE = (
-    "fma_fp32",
-    "dlfloat",
-    "exact",
-    "mx",
-    "chunked",
-    "hopper",
-    "fmma",
-    "fma_fp16",
-    "hopper_fp16",
-    "ada",
-    "blackwell",
-)
-COMMON = (*TABLE, "fma_bf16", "deepseek", "hopper_mma", "cdna3")
 
 
 def ordinary(fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> Any:
@@ -72,7 +58,7 @@ def test_small_products_are_sums_one_by_one(name: str, formats: tuple[str, str],
 
 
 @pytest.mark.parametrize("fmt", ["e4m3", "bf16"])
-@pytest.mark.parametrize("name", COMMON)
+@pytest.mark.parametrize("name", of_each_kernel(PLANNED))
 def test_ordinary_small_products_need_no_general_path(name: str, fmt: str) -> None:
     """Without a plan, or with sums that the plan leaves to the general path, a call takes three times as long."""
     rng = np.random.default_rng(0)
@@ -82,7 +68,7 @@ def test_ordinary_small_products_need_no_general_path(name: str, fmt: str) -> No
 
 
 @pytest.mark.every(12)
-@pytest.mark.parametrize(("name", "formats"), itertools.product(PLANNED, PAIRS))
+@pytest.mark.parametrize(("name", "formats"), [*itertools.product(PLANNED, PAIRS)])
 def test_small_dot_products_are_those_of_broadcast_operands(name: str, formats: tuple[str, str]) -> None:
     """Operands of different shapes take the general path."""
     rng = np.random.default_rng(9)
