@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
+from fp9.engines import NO_EXPONENT
 from fp9.formats import Format
 from fp9.formats.host import BINARY64
-from fp9.sums.operands import Span, bit_range, power_table
+from fp9.sums.operands import Span, bit_range, lowest_bits, power_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,14 +35,36 @@ class Scales(NamedTuple):
     def is_finite(self) -> bool:
         return self.format is None or bool(np.isfinite(self.factors).all())
 
+    def exponents(self, what: str) -> NDArray[np.int16]:
+        """Return the exponent of each scale for alignment, or of its lowest 1 bit, and a mark for zeros and NaN."""
+        some = self.powers > 0
+        numbers = np.where(some, self.powers if what == "exponents" else self.factors, 1.0)
+        exponents = np.frexp(numbers)[1] - 1 if what == "exponents" else lowest_bits(numbers)
+        return np.where(some, exponents, EXPONENTS[what]).astype(np.int16)
+
     def widened(self, span: Span) -> Span:
-        # The powers of zeros and NaN are 0, because zeros and NaN have no bits.
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
         # The powers of zeros and NaN are 0, because zeros and NaN have no bits.
-        low, high = self.powers.min(initial=1.0, where=self.powers > 0), self.powers.max(initial=1.0)
+        some = self.powers > 0
+        low, high = self.powers.min(initial=np.inf, where=some), self.powers.max(initial=0.0)
+        if not high:
+            return span
         return span.scaled(int(np.frexp(low)[1]) - 1, int(np.frexp(high)[1]) - 1)
+
+
+EXPONENTS = {"exponents": NO_EXPONENT, "lowest bits": -NO_EXPONENT - 1}
+"""Arrays of exponents, with the mark of a number without 1 bits."""
+
+
+def raised(exponents: NDArray[Any], by: NDArray[np.int16], mark: int, span: Span) -> NDArray[Any]:
+    """Add the exponents of scales to exponents of numbers, both with a mark for numbers without 1 bits.
+
+    The result has the type int8, or int16 if the exponents in `span` need it.
+    """
+    dtype = np.int8 if max(abs(span.lowest), abs(span.highest)) < -NO_EXPONENT - 1 else np.int16
+    return np.where((exponents == mark) | (by == mark), mark, exponents + by).astype(dtype)
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:

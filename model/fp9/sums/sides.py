@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine, Scaling
 from fp9.sums.operands import Operand, Span
-from fp9.sums.scales import Scales, scaled
+from fp9.sums.scales import EXPONENTS, Scales, raised, scaled
 
 NO_POWERS = np.zeros((1, 1))
 _ONE = np.ones((1, 1))
+_FAR = 64
+"""Exponent beyond which kernels with tiles may not support an operand."""
 
 Places = slice | NDArray[np.intp]
 """Indices that select rows or columns of a matrix."""
@@ -39,22 +41,18 @@ class Side:
     groups: Scales | None  # scales of sums of product groups
 
     def rows(self, what: str) -> NDArray[Any]:
-        return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
+        return self._scaled(what, self.view(self.operand.array(what)), lambda scales: scales)
 
     def columns(self, what: str) -> NDArray[Any]:
-        factors = self._factors(what)
-        return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
+        return self._scaled(what, self.view(self.operand.mT.array(what)), lambda scales: scales.T)
 
-    def _factors(self, what: str) -> NDArray[np.float64] | None:
+    def _scaled(self, what: str, array: NDArray[Any], place: View) -> NDArray[Any]:
         if self.scales is None:
-            return None
-        return self.scales.powers if what == "powers" else self.scales.factors
-
-    @staticmethod
-    def _multiplied(array: NDArray[Any], factors: NDArray[np.float64] | None) -> NDArray[Any]:
-        if factors is None:
             return array
-        return np.ascontiguousarray(scaled(array, factors))
+        if what in EXPONENTS:
+            return raised(array, place(self.scales.exponents(what)), EXPONENTS[what], self.span)
+        factors = self.scales.powers if what == "powers" else self.scales.factors
+        return np.ascontiguousarray(scaled(array, place(factors)))
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
@@ -64,6 +62,15 @@ class Side:
     def powers(self) -> NDArray[np.float64]:
         """Return 2^e for each number in an array (rows, k), where e is the number's alignment exponent."""
         return self.rows("powers") if self.aligned else NO_POWERS
+
+    @property
+    def scaled_span(self) -> Span:
+        """Return the exponent range of the scaled numbers that occur. Blocks of zeros, for example, have low scales."""
+        highest, lowest = self.rows("exponents"), self.rows("lowest bits")
+        some = highest != EXPONENTS["exponents"]
+        if not some.any():
+            return self.operand.likely_span._replace(precision=self.span.precision)
+        return self.span._replace(lowest=int(lowest[some].min()), highest=int(highest[some].max()))
 
     @property
     def met_span(self) -> Span:
@@ -85,7 +92,8 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
     if engine.step.group is not None:
         return replace(made, groups=_at_groups(scales, engine.step.group, block))
     if engine.step.exact or engine.step.scaling is Scaling.PRODUCTS:
-        return replace(made, scales=_spread(scales, block, depth), span=scales.widened(span))
+        made = replace(made, scales=_spread(scales, block, depth), span=scales.widened(span))
+        return made if max(-made.span.lowest, made.span.highest) < _FAR else replace(made, span=made.scaled_span)
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
 

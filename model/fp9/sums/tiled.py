@@ -83,11 +83,6 @@ class Tiled(FastSums):
             self._special_columns = columns if self._special_columns is None else columns | self._special_columns
 
     @classmethod
-    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        # Scales could move numbers out of the format's range, so scaled operands are not supported.
-        return a.scales is None and b.scales is None
-
-    @classmethod
     def small(cls, problem: Problem) -> SmallSums | None:
         joins, flags, depth = problem.joins, problem.flags, problem.depth
         tiles = None if joins and (flags or not cls.joins_inside) else cls.small_tiles(problem)

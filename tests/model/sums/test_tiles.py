@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import itertools
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,19 +14,20 @@ import numpy as np
 import pytest
 from numba import types
 from numpy.typing import NDArray
-from tests.support.rosters import PRESETS, thinned
+from tests.support.rosters import PRESETS, taken, thinned
 from tests.units.spread import draw
 
 import fp9
 from fp9.blocks import quantise
-from fp9.engines import Engine, engine
-from fp9.formats import Format
+from fp9.engines import Engine, Scaling, engine, format_of_scales
+from fp9.formats import Format, format
 from fp9.formats.blocks import block_format
 from fp9.formats.rounding import Flags
 from fp9.kernels.tiles import aligned, rounded_chains
 from fp9.sums import fast, tiles
 from fp9.sums.exact import Exact
 from fp9.sums.general import GeneralSums
+from fp9.sums.scales import Scales
 from fp9.sums.sides import side
 from fp9.sums.strategy import FastSums
 from fp9.sums.tiled import Tiled
@@ -112,6 +114,60 @@ def test_products_of_16_bit_operands_are_sums_one_by_one(name: str, formats: tup
     rng = np.random.default_rng(6)
     shape = (13, 70, 66)
     check(made(formats[0], shape[::2], rng), made(formats[1], shape[:0:-1], rng), formats, name)
+
+
+_BLOCK = 32
+SCALED = [name for name in ENGINES if engine(name).step.scaling is Scaling.PRODUCTS]
+SCALES = [
+    (name, fmt.name)
+    for name in SCALED
+    for fmt in taken([format("e8m0"), format("ue4m3")], partial(format_of_scales, engine(name), block=None))
+]
+SCALED_PRODUCTS = thinned(itertools.product(SCALES, PAIRS, (ordinary, some_special)), every=5)
+
+
+def scales(fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
+    """Scales near 1, but those of the first row are low."""
+    found = np.asarray(fp9.encode(np.exp2(rng.integers(-3, 4, shape)), fmt))
+    found[0] = fp9.encode(2.0**-20, fmt)
+    return found
+
+
+@pytest.mark.every(48)
+@pytest.mark.parametrize(("scaled", "formats", "made"), SCALED_PRODUCTS)
+def test_scaled_products_are_sums_one_by_one(scaled: tuple[str, str], formats: tuple[str, str], made: Any) -> None:
+    (name, fmt), rng = scaled, np.random.default_rng(8)
+    (m, k, n), blocks = (13, 96, 66), 3
+    a, b = made(formats[0], (m, k), rng), made(formats[1], (n, k), rng)
+    scale_a, scale_b = scales(fmt, (m, blocks), rng), scales(fmt, (n, blocks), rng)
+    a[0, :_BLOCK], scale_a[0, 0] = fp9.encode(0.0, formats[0]), 1
+    if made is some_special:
+        scale_a[1, 1], scale_b[1, 1] = rng.integers(0, 1 << format(fmt).bits, 2)
+    given: dict[str, Any] = {"scale_format": fmt, "block": _BLOCK, "flags": True}
+    pairs = [np.broadcast_to(x, (m, n, x.shape[-1])) for x in (a[:, None], b, scale_a[:, None], scale_b)]
+    expected, raised = fp9.dot(*pairs[:2], *formats, name, scale_a=pairs[2], scale_b=pairs[3], **given)
+    codes, flags = fp9.matmul(a, b.T, *formats, name, scale_a=scale_a, scale_b=scale_b.T, **given)
+    plain = fp9.matmul(a, b.T, *formats, name, scale_a=scale_a, scale_b=scale_b.T, **given | {"flags": False})
+    assert np.array_equal(codes, expected) and np.array_equal(flags, raised) and np.array_equal(plain, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_ordinary_blocks_are_multiplied_by_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of zeros, which have the lowest scale, do not change that."""
+    taken: list[object] = []
+    fast_sums = tiles.fast_sums
+
+    def seen(*given: Any) -> Any:
+        taken.append(fast_sums(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(tiles, "fast_sums", seen)
+    x = np.random.default_rng(0).standard_normal((64, 512))
+    x[3], x[5, :40] = 0, 0
+    blocks = fp9.quantise(x, "mxfp8_e4m3")
+    fp9.matmul(blocks, blocks.T, engine=name)
+    assert isinstance(taken[0], (tiles.Tiled, fast.Chain, Exact))
 
 
 ONE_PRODUCT = ("fma_fp16", "fma_bf16", "fma_fp32", "dlfloat", "chunked")
@@ -313,6 +369,14 @@ def test_the_span_that_an_operand_meets() -> None:
     assert fp9.operand(codes, "e5m2").met_span[1:3] == (-1, 2)
     nothing = fp9.operand(np.zeros(3, np.uint8), "e5m2")
     assert nothing.met_span.highest == nothing.met_span.lowest
+
+
+def test_the_span_that_a_scaled_operand_meets() -> None:
+    """Bits 2^-41 of 1.5 * 2^-40 and 2^2 of 4. The scale of the zeros does not count."""
+    codes = fp9.operand(fp9.encode([[1.5, 1.0, -4.0, 1.0, 0.0, 0.0]], "e5m2"), "e5m2")
+    scale = Scales(*2 * (np.exp2([[-40.0, 0.0, -127.0]]),), None)
+    found = side(codes, lambda array: array, 6, engine("mx(products=2)"), scale, 2)
+    assert found.span[1:3] == (-41, 2)
 
 
 @pytest.mark.slow
