@@ -1,7 +1,11 @@
-"""Measure block formats beside a plain copy and torchao, and NVFP4 products beside mmasim, on one thread."""
+"""Measure block formats beside a plain copy and torchao, on one thread.
+
+Products of MX blocks are measured beside NumPy's float32 product, and products of NVFP4 blocks beside mmasim.
+"""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,10 +16,11 @@ from fp9.blocks import BLOCK_FORMATS, quantise
 
 ELEMENTS = 1 << 23
 ROWS, DEPTH, COLUMNS = 64, 1024, 64
+MX_SIZE, MX_FORMATS, MX_ENGINES = 512, ("mxfp8_e4m3", "mxfp4"), ("mx", "ace_top4mx", "blackwell", "fma_fp32")
 
 
 def run() -> list[Result]:
-    """Measure every block format by its own scale rule, and a matrix product."""
+    """Measure every block format by its own scale rule, and matrix products."""
     x = np.random.default_rng(0).standard_normal(ELEMENTS, dtype=np.float32)
     copied = np.empty_like(x)
     results: list[Result] = []
@@ -27,7 +32,7 @@ def run() -> list[Result]:
             torch.set_num_threads(1)
             contenders.append(Contender("torchao", _TORCHAO[name](torch.from_numpy(x).reshape(-1, DEPTH))))
         results += measure(f"float32 -> {name}", ELEMENTS, contenders)
-    return results + _products()
+    return results + _mx_products() + _nvfp4_product()
 
 
 def _to_mxfp8(x: Any) -> Any:
@@ -50,7 +55,20 @@ _TORCHAO = {"mxfp8_e4m3": _to_mxfp8, "nvfp4": _to_nvfp4}
 """Block formats of torchao."""
 
 
-def _products() -> list[Result]:
+def _mx_products() -> list[Result]:
+    x, y = np.random.default_rng(1).standard_normal((2, MX_SIZE, MX_SIZE), dtype=np.float32)
+    results: list[Result] = []
+    for name, engine in itertools.product(MX_FORMATS, MX_ENGINES):
+        a, b = (fp9.quantise(values, name) for values in (x, y))
+        contenders = [
+            Contender("fp9", lambda a=a, b=b, engine=engine: fp9.matmul(a, b.T, engine=engine, threads=1)),  # type: ignore[misc]
+            Contender("NumPy float32", lambda: x @ y.T),
+        ]
+        results += measure(f"{engine}, {name}, {MX_SIZE}^3", MX_SIZE**3, contenders)
+    return results
+
+
+def _nvfp4_product() -> list[Result]:
     rng = np.random.default_rng(1)
     a = quantise(rng.standard_normal((ROWS, DEPTH), dtype=np.float32), "nvfp4")
     b = quantise(rng.standard_normal((COLUMNS, DEPTH), dtype=np.float32), "nvfp4")

@@ -35,8 +35,10 @@ class Scales(NamedTuple):
     def is_finite(self) -> bool:
         return self.format is None or bool(np.isfinite(self.factors).all())
 
-    def exponents(self, what: str) -> NDArray[np.int16]:
-        """Return the exponent of each scale for alignment, or of its lowest 1 bit, and a mark for zeros and NaN."""
+    def array(self, what: str) -> NDArray[Any]:
+        """Return what the scales change of the array `what` of an operand: factors, powers of two, or exponents."""
+        if what not in EXPONENTS:
+            return self.powers if what == "powers" else self.factors
         some = self.powers > 0
         numbers = np.where(some, self.powers if what == "exponents" else self.factors, 1.0)
         exponents = np.frexp(numbers)[1] - 1 if what == "exponents" else lowest_bits(numbers)

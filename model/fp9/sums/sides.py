@@ -35,24 +35,31 @@ class Side:
     view: View
     depth: int  # number of products of a sum
     span: Span
-    scales: Scales | None  # scales of single numbers
+    scales: Scales | None  # scales of numbers, in the shape (rows, 1) or (rows, blocks)
+    block: int | None  # length of the blocks of `scales`
     at_sums: NDArray[np.float64]  # scales of chunk sums
     aligned: bool  # whether the engine has a window, which needs the alignment powers
     groups: Scales | None  # scales of sums of product groups
 
     def rows(self, what: str) -> NDArray[Any]:
-        return self._scaled(what, self.view(self.operand.array(what)), lambda scales: scales)
+        return self._scaled(what, self.view(self.operand.array(what)), axis=1)
 
     def columns(self, what: str) -> NDArray[Any]:
-        return self._scaled(what, self.view(self.operand.mT.array(what)), lambda scales: scales.T)
+        return self._scaled(what, self.view(self.operand.mT.array(what)), axis=0)
 
-    def _scaled(self, what: str, array: NDArray[Any], place: View) -> NDArray[Any]:
+    def _scaled(self, what: str, array: NDArray[Any], axis: int) -> NDArray[Any]:
+        # The numbers of a block are along `axis`.
         if self.scales is None:
             return array
-        if what in EXPONENTS:
-            return raised(array, place(self.scales.exponents(what)), EXPONENTS[what], self.span)
-        factors = self.scales.powers if what == "powers" else self.scales.factors
-        return np.ascontiguousarray(scaled(array, place(factors)))
+        scales, shape = self.scales.array(what), array.shape
+        scales = scales if axis else scales.T
+        if self.block and shape[axis] % self.block:
+            scales = scales.repeat(self.block, axis).take(range(shape[axis]), axis)
+        elif self.block:
+            array = array.reshape((*shape[:axis], -1, self.block, *shape[axis + 1 :]))
+            scales = np.expand_dims(scales, axis + 1)
+        found = raised(array, scales, EXPONENTS[what], self.span) if what in EXPONENTS else scaled(array, scales)
+        return np.ascontiguousarray(found.reshape(shape))
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
@@ -86,13 +93,13 @@ class Side:
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
     span = operand.likely_span
-    made = Side(operand, view, depth, span, None, _ONE, engine.window.width is not None, None)
+    made = Side(operand, view, depth, span, None, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made
     if engine.step.group is not None:
         return replace(made, groups=_at_groups(scales, engine.step.group, block))
     if engine.step.exact or engine.step.scaling is Scaling.PRODUCTS:
-        made = replace(made, scales=_spread(scales, block, depth), span=scales.widened(span))
+        made = replace(made, scales=scales, block=block, span=scales.widened(span))
         return made if max(-made.span.lowest, made.span.highest) < _FAR else replace(made, span=made.scaled_span)
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
@@ -103,10 +110,6 @@ def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
 
 
 # --- scales ---------------------------------------------------------------------------------------------------------
-
-
-def _spread(scales: Scales, block: int | None, depth: int) -> Scales:
-    return scales.each(lambda array: np.repeat(array, block, axis=1)[:, :depth]) if block else scales
 
 
 def _at_groups(scales: Scales, group: int, block: int | None) -> Scales:
