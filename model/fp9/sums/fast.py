@@ -226,10 +226,8 @@ def fitting(
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
     special = not _finite_sums_end_plainly(engine, a, b)
-    to_odd = engine.window.truncation is Truncation.JAM or Rounding.RTO in (
-        engine.result.rounding,
-        engine.output_rounding,
-    )
+    roundings = engine.result.rounding, engine.output_rounding
+    to_odd = engine.window.truncation is Truncation.JAM or Rounding.RTO in roundings
     # The strategies keep the sign of a chunk that rounds to zero, but its format may have no -0.
     special |= joins and engine.output.signed_zero and not engine.result.format.signed_zero
     if bypasses or special or not rounds or not rounds_totals:

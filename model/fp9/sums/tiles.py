@@ -92,8 +92,7 @@ class Rounded(Tiled):
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         # A few rows may contain numbers with lower bits.
-        usual = super().takes(engine, a, b, depth_bits)
-        return usual and finer_rows(a, b, _fine_step(engine, *_ends(a, b))) is not None
+        return finer_rows(a, b, _fine_step(engine, *_ends(a, b))) is not None
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -181,7 +180,7 @@ class RoundedNarrow(_OneProduct):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        return Tiled.takes(engine, a, b, depth_bits)
+        return True  # no row is marked
 
     _kernel = staticmethod(chain_kernels.rounded)
 
@@ -220,9 +219,7 @@ class _Wide(Rounded):
         # `Rounded` is faster if it needs no exponents.
         lowest, highest = _ends(a, b)
         coarse, _ = Rounded._steps(engine, a.depth, lowest, highest)
-        if lowest >= coarse or not Tiled.takes(engine, a, b, depth_bits):
-            return False
-        return finer_rows(a, b, cls._step(engine, lowest, highest)) is not None
+        return lowest < coarse and finer_rows(a, b, cls._step(engine, lowest, highest)) is not None
 
 
 class RoundedWide(_OneProduct, _Wide):

@@ -370,8 +370,8 @@ def test_threads_do_not_change_a_bit_and_progress_rises_to_1() -> None:
     rng = np.random.default_rng(9)
     a, b = rng.integers(0, 100, (300, 256)), rng.integers(0, 100, (256, 400))
     seen: list[float] = []
-    one = fp9.matmul(a, b, "e4m3", "e4m3", "rvbna8", threads=1, progress=seen.append)
-    assert np.array_equal(one, fp9.matmul(a, b, "e4m3", "e4m3", "rvbna8", threads=2))
+    one = fp9.matmul(a, b, "e4m3", "e4m3", "hopper(truncation=floor)", threads=1, progress=seen.append)
+    assert np.array_equal(one, fp9.matmul(a, b, "e4m3", "e4m3", "hopper(truncation=floor)", threads=2))
     assert seen == sorted(seen) and seen[-1] == 1 and len(seen) > 1
 
 
