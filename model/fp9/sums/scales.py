@@ -40,8 +40,10 @@ class Scales(NamedTuple):
         if what not in EXPONENTS:
             return self.powers if what == "powers" else self.factors
         some = self.powers > 0
-        numbers = np.where(some, self.powers if what == "exponents" else self.factors, 1.0)
-        exponents = np.frexp(numbers)[1] - 1 if what == "exponents" else lowest_bits(numbers)
+        if what == "exponents" or self.format is None or self.format.precision == 1:
+            exponents = np.frexp(self.powers)[1] - 1  # a power of two has a single bit
+        else:
+            exponents = lowest_bits(np.where(some, self.factors, 1.0))
         return np.where(some, exponents, EXPONENTS[what]).astype(np.int16)
 
     def widened(self, span: Span) -> Span:
