@@ -31,8 +31,7 @@ class Rounder(NamedTuple):
 class OddRounder(NamedTuple):
     """Constants for rounding a float64 number to odd: if a dropped bit is 1, the last bit becomes 1."""
 
-    dropped: Any  # mask of the fraction bits that the format does not have
-    mask: Any  # mask of all other bits
+    mask: Any  # of all bits but the fraction bits that the format does not have
     limit: Any  # magnitudes below it are subnormal, and become multiples of `quantum`
     steps: Any  # 1 / quantum
     quantum: Any
@@ -95,10 +94,10 @@ def round64(x, t):
 
 @inlined
 def round_to_odd(x, t):
-    # The sum of dropped bits and `t.dropped` carries into the last bit if a dropped bit is 1.
-    bits = float64_bits(x)
-    last = ((bits & t.dropped) + t.dropped) & ~t.dropped
-    r = bits_float64((bits & ~t.dropped) | last)
+    # Adding ones to the dropped bits carries into the last bit if a dropped bit is 1.
+    bits, ones = float64_bits(x), ~t.mask
+    last = ((bits & ones) + ones) & t.mask
+    r = bits_float64((bits & t.mask) | last)
     size = abs(x)
     if t.limit > 0.0:
         steps = size * t.steps

@@ -39,7 +39,7 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
     mask = integer(every & ~((1 << drop) - 1))
     ends = {"largest": carrier(result.max), "overflow": carrier(np.inf if result.has_inf else np.nan)}
     if rounding is Rounding.RTO:
-        return OddRounder(dropped=~mask, mask=mask, limit=limit, steps=steps, quantum=1 / steps, **ends)
+        return OddRounder(mask=mask, limit=limit, steps=steps, quantum=1 / steps, **ends)
     return Rounder(
         drop=integer(drop),
         bias=integer(0 if truncates else (1 << (drop - 1)) - to_even),

@@ -103,28 +103,26 @@ def _tile(rows: int, cut_sums: Any) -> Any:
     return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
 
 
-_rows_tile, _row_tile = _tile(ROWS, window_sums), _tile(1, window_sums)
-_jammed_rows_tile, _jammed_row_tile = _tile(ROWS, jammed_sums), _tile(1, jammed_sums)
+_TILES = {
+    Aligned: (_tile(ROWS, window_sums), _tile(1, window_sums)),
+    Jammed: (_tile(ROWS, jammed_sums), _tile(1, jammed_sums)),
+}
+"""For each kind of window, the tile of several rows and the tile of one row."""
 
 
-def _step_of_rows(s: Any, given: Any) -> None:
+def _add(s: Any, together: Any, single: Any) -> None:
     raise NotImplementedError("a part of kernels")
 
 
-def _step_of_row(s: Any, given: Any) -> None:
-    raise NotImplementedError("a part of kernels")
+@overload(_add, jit_options={"forceinline": True})
+def _typed_add(s, together, single):
+    rows_tile, row_tile = _TILES[s.instance_class]
 
+    def add(s, together, single):
+        rows_tile(together)
+        row_tile(single)
 
-@overload(_step_of_rows, jit_options={"forceinline": True})
-def _typed_step_of_rows(s, given):
-    tile = _jammed_rows_tile if s.instance_class is Jammed else _rows_tile
-    return lambda s, given: tile(given)
-
-
-@overload(_step_of_row, jit_options={"forceinline": True})
-def _typed_step_of_row(s, given):
-    tile = _jammed_row_tile if s.instance_class is Jammed else _row_tile
-    return lambda s, given: tile(given)
+    return add
 
 
 @inlined
@@ -163,9 +161,8 @@ def _steps(s, t, some, others, marks):
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
     together = (*sides, values, powers, panel, 0, times, *numbers)
-    _step_of_rows(s, together + others)
     single = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
-    _step_of_row(s, single + others)
+    _add(s, together + others, single + others)
     for i in range(panel.shape[0]):
         if marks is not None:
             redo[i] |= _mark(s, t, panel[i], marks[i])
